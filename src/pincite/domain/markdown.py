@@ -262,6 +262,8 @@ def _laid(laid: Laid, *, bare: bool = False) -> str:
     match laid:
         case Quotation():
             place = escape(" › ".join(laid.path))
+            if not place and isinstance(laid.content, Code):  # what it is about stands before it
+                return f"{_laid(laid.content, bare=True)}\n\n{_marks((laid.excerpt.reference_n,))}"
             head = " ".join(filter(None, (f"**{place}**" if place else "", _marks((laid.excerpt.reference_n,)))))
             return "\n".join(f"> {line}".rstrip() for line in (head, "", *_laid(laid.content, bare=True).split("\n")))
         case Code():

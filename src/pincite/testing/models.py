@@ -149,6 +149,7 @@ class FaithfulModel(ModelFake):
         """The answer to one of our tasks; a plain sentence for anything else."""
         tasks: dict[str, Callable[[Seen], Json]] = {
             "planner": self.plan,
+            "choose": self.choose,
             "compose": self.compose,
             "judge": self.judge,
             "judge_statements": self.judge_statements,
@@ -171,6 +172,10 @@ class FaithfulModel(ModelFake):
             "queries": queries,
         }
         return {"parts": [part]}
+
+    def choose(self, seen: Seen) -> Json:
+        """No passage, so that words decide: how passages begin tells a model without meaning too little."""
+        return {"passages": []}
 
     def compose(self, seen: Seen) -> Json:
         """The best lines in true sentences: two answer directly, the others follow in sections of five.

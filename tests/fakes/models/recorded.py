@@ -22,11 +22,13 @@ _ROLE: Final = re.compile(r"^\[\w+\] ")
 
 def record(calls: Iterable[tuple[Seen, Any]]) -> Recording:
     """What was said in these calls, in the order in which they were answered."""
-    made: Recording = {"planner": None, "composed": [], "judgements": {}, "repairs": {}, "leads": {}}
+    made: Recording = {"planner": None, "chosen": [], "composed": [], "judgements": {}, "repairs": {}, "leads": {}}
     for seen, answer in calls:
         match seen.task:
             case "planner":
                 made["planner"] = answer
+            case "choose":
+                made["chosen"].append(_named(_runs(answer["passages"]), seen.citable))
             case "compose":
                 made["composed"].append(_with_lines(answer, partial(_named, texts=_told_apart(seen))))
             case "judge_statements":
@@ -60,6 +62,11 @@ class RecordedModel(ModelFake):
             case "planner":
                 planned: Json = self._book["planner"]
                 return planned
+            case "choose":
+                ids = {text: name for name, text in seen.citable.items()}
+                rounds = self._book.get("chosen", [])
+                known = rounds[self._composed] if self._composed < len(rounds) else []
+                return {"passages": [ids[text] for text in known if text in ids]}
             case "compose":
                 self._composed += 1
                 reports = self._book["composed"]
@@ -108,6 +115,16 @@ class RecordedModel(ModelFake):
             if text in book
         ]
         return {"repairs": repairs}
+
+
+def _runs(names: Iterable[str]) -> list[str]:
+    """Each id of `p3 p5-p7`."""
+    found: list[str] = []
+    for name in names:
+        low, _, high = name.partition("-")
+        last = (high or low).lstrip("p")
+        found += [f"p{number}" for number in range(int(low.lstrip("p")), int(last) + 1)]
+    return found
 
 
 def _record_judgements(made: Recording, seen: Seen, answer: Any) -> None:

@@ -63,17 +63,18 @@ class Planned:
 
 
 Propose = Callable[[ComposedSentence], Proposed]
+Show = Callable[[ComposedSentence], Sequence[VerifiedClaim]]
 
 
 def planned(
-    blocks: Sequence[ComposedBlock], propose: Propose, code: Mapping[str, VerifiedClaim], heading: str
+    blocks: Sequence[ComposedBlock], propose: Propose, show: Show, heading: str
 ) -> tuple[tuple[Planned, ...], tuple[Proposed, ...]]:
     """The blocks of a section, and what is more than a block may have.
 
     Args:
         blocks: as they were composed.
         propose: makes a sentence to be proven.
-        code: the listings that may be shown, by the ids of their lines.
+        show: the listings, or their rows, that an item of code names.
         heading: what the section stands under.
     """
     made: list[Planned] = []
@@ -81,9 +82,9 @@ def planned(
     shown: set[str] = set()
     for block in blocks:
         if block.form == CODE:
-            names = dict.fromkeys(name for item in block.items for name in item.lines if name in code)
-            made += [Planned(BlockForm.EXCERPT, (), shown=code[name]) for name in names if name not in shown]
-            shown.update(names)
+            found = {item.claim.text: item for said in block.items for item in show(said)}
+            made += [Planned(BlockForm.EXCERPT, (), shown=item) for text, item in found.items() if text not in shown]
+            shown.update(found)
             continue
         form = _FORMS.get(block.form, BlockForm.PARAGRAPH)
         if form is BlockForm.TABLE:
@@ -96,7 +97,9 @@ def planned(
         if items and form is BlockForm.PARAGRAPH:
             made.append(Planned(form, (leaning(items, propose),)))
         elif items:
-            made.append(Planned(form, tuple((replace(propose(item), after=heading),) for item in items)))
+            befores = ("", *(plain_line(item.text) for item in items))
+            rows = zip(items, befores, strict=False)
+            made.append(Planned(form, tuple((replace(propose(i), after=heading, before=b),) for i, b in rows)))
     return tuple(made), tuple(over)
 
 
@@ -104,7 +107,7 @@ def leaning(written: Sequence[ComposedSentence], propose: Propose) -> tuple[Prop
     """The sentences of a paragraph; one that points back ("It ...", "Therefore ...") with the one before it."""
     befores = ("", *(said.text for said in written))
     return tuple(
-        replace(propose(said), after=plain_line(before) if points_back(said.text) else "")
+        replace(propose(said), after=plain_line(before) if points_back(said.text) else "", before=plain_line(before))
         for before, said in zip(befores, written, strict=False)
     )
 

@@ -1,5 +1,6 @@
 """Pages to a whole report with one call to a model: each sentence names the lines it rests on, which become claims."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -7,20 +8,24 @@ import anyio.to_thread
 
 from pincite.domain.errors import BudgetExhausted, ModelBadOutput, PinciteError, ProviderError, RemoteError
 from pincite.domain.model import Material, ModelRole, Prompt
-from pincite.domain.plan import Analysis, Gap, Progress, SubQuestion, Task
+from pincite.domain.plan import Analysis, Gap, Progress, ReadPage, SubQuestion, Task
 from pincite.ports import ModelCalls
-from pincite.research.model.lines import Asked
+from pincite.research.model.lines import Asked, Offer
 from pincite.research.model.manuscript import Manuscript, sentences_of
-from pincite.research.model.outputs import Composed, ComposedSentence
+from pincite.research.model.outputs import ChosenPassages, Composed, ComposedSentence
 from pincite.research.model.prompts import VERSIONS, instructions
 from pincite.research.model.style import ASKED_WORDS, WORDS, style_lines
 from pincite.research.model.wording import plain_line
+from pincite.text.tokens import token_estimate
 
 # A further look adds what was missing: new pages, for a few parts. Of half of the room (11,000 tokens) a reader in the
 # seat used seven lines.
 _FURTHER_SHARE: Final = 0.33
 # What a missing part takes at least, however long the report is: two sentences. Chosen, not measured.
 _LEAST_ADDED: Final = 50
+# The list of what is on offer takes its tokens from the room, down to this share.
+_LEAST_SHARE: Final = 0.6
+_RUN: Final = re.compile(r"p(\d{1,5})(?:-p?(\d{1,5}))?")
 # With less of the pages in sight nobody can compose a report.
 _LEAST_TOKENS: Final = 1_500
 # Names of members, ids and marks around each word of the answer: about three tokens to a word of the report.
@@ -73,9 +78,10 @@ class Composer:
         if not manuscript.is_begun:
             asked.insert(0, Asked(task.question))
         room = self._source_tokens if not manuscript.is_begun else round(self._source_tokens * _FURTHER_SHARE)
+        chosen, room = await self._chosen(task, wanted, pages, asked, room, progress.seconds_left)
         shown: Sequence[Material] = ()
         while pages and asked:
-            more = await anyio.to_thread.run_sync(manuscript.book.look, pages, asked, room)
+            more = await anyio.to_thread.run_sync(manuscript.book.look, pages, asked, room, chosen)
             if not more:
                 return
             shown = more
@@ -95,6 +101,67 @@ class Composer:
                 raise
             manuscript.take_in(made, author, parts, {page.url: page for page in progress.pages})
             return
+
+    async def _chosen(
+        self,
+        task: Task,
+        wanted: Sequence[SubQuestion],
+        pages: Sequence[ReadPage],
+        asked: Sequence[Asked],
+        room: int,
+        deadline_s: float | None,
+    ) -> tuple[tuple[Offer, ...], int]:
+        """The passages that a model chose from what these pages begin with, best first, and the room left for them.
+
+        None where all of it may be shown anyway, and where no model chooses: then words decide.
+        """
+        offers = await anyio.to_thread.run_sync(self._manuscript.book.offers, pages, asked)
+        if sum(offer.tokens for offer in offers) <= room:
+            return (), room
+        listed = _listed(offers, pages)
+        size = sum(token_estimate(f"{name}: {text}") for material in listed for name, text in material.lines)
+        left = max(room - size, round(_LEAST_SHARE * room))
+        prompt = Prompt(
+            "choose",
+            VERSIONS["choose"],
+            instructions("choose"),
+            context=(f"Question: {plain_line(task.question)}",),
+            task=(*style_lines(task), f"Parts of the question:\n{_parts(wanted)}", f"Room: {left:,} tokens."),
+            material=listed,
+            closing="Now choose.",
+            max_tokens_out=_TOKENS_BESIDE,
+        )
+        try:
+            made = await self._calls.ask(ModelRole.WRITER, prompt, ChosenPassages, deadline_s=deadline_s)
+        except (ProviderError, RemoteError, BudgetExhausted):
+            return (), room
+        picked = _picked(made.passages, offers)
+        return picked, left if picked else room
+
+
+def _listed(offers: Sequence[Offer], pages: Sequence[ReadPage]) -> tuple[Material, ...]:
+    """What is on offer, page by page: the headings, and how each passage begins behind its size."""
+    titles = {page.url: page.document.title for page in pages}
+    lines: dict[str, list[tuple[str, str]]] = {}
+    above: dict[str, tuple[str, ...]] = {}
+    for number, offer in enumerate(offers, start=1):
+        mine = lines.setdefault(offer.url, [])
+        path = tuple(name for name in offer.section if name != titles[offer.url])
+        if path and path != above.get(offer.url):
+            mine.append(("#", " > ".join(path)))
+        above[offer.url] = path
+        mine.append((f"p{number}", f"[{offer.tokens}] {offer.beginning}"))
+    return tuple(Material(titles[url] or "Page", tuple(rows)) for url, rows in lines.items())
+
+
+def _picked(names: Sequence[str], offers: Sequence[Offer]) -> tuple[Offer, ...]:
+    """The offers of these ids and runs of ids, in that order; what was not on offer is nothing."""
+    picked: dict[int, Offer] = {}
+    for name in names:
+        if found := _RUN.fullmatch(name.strip()):
+            low, high = int(found[1]), int(found[2] or found[1])
+            picked |= {at: offers[at - 1] for at in range(max(low, 1), min(high, len(offers)) + 1) if at not in picked}
+    return tuple(picked.values())
 
 
 def _is_too_much(error: PinciteError) -> bool:
@@ -123,11 +190,6 @@ def _prompt(
     manuscript: Manuscript,
 ) -> Prompt:
     """The pages, which repeats of this call share; then the parts, and what stands already."""
-    listed = "\n".join(
-        f"{part.sub_question_id}: {part.text} (best told as {part.form})"
-        + (f" (needs the answer of {part.depends_on})" if part.depends_on else "")
-        for part in wanted
-    )
     closing = "Now write the report."
     material: tuple[Material, ...] = ()
     if manuscript.is_begun:
@@ -146,11 +208,20 @@ def _prompt(
         instructions("compose"),
         context=(f"Question: {plain_line(task.question)}",),
         shared=tuple(shown),
-        task=("\n".join(style_lines(task)), f"Parts of the question:\n{listed}"),
+        task=("\n".join(style_lines(task)), f"Parts of the question:\n{_parts(wanted)}"),
         material=material,
         closing=closing,
         max_tokens_out=_TOKENS_BESIDE + _TOKENS_PER_WORD * WORDS[task.style.length],
         effort="medium",
+    )
+
+
+def _parts(wanted: Sequence[SubQuestion]) -> str:
+    """The parts of the question, a line each."""
+    return "\n".join(
+        f"{part.sub_question_id}: {part.text} (best told as {part.form})"
+        + (f" (needs the answer of {part.depends_on})" if part.depends_on else "")
+        for part in wanted
     )
 
 

@@ -7,7 +7,7 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.model import ModelInfo, ModelRole
 
 # Instructions with the schema of the answer.
-_PLAN_TOKENS, _COMPOSE_TOKENS, _JUDGE_TOKENS = 1_000, 2_000, 1_900
+_PLAN_TOKENS, _CHOOSE_TOKENS, _COMPOSE_TOKENS, _JUDGE_TOKENS = 1_000, 700, 2_400, 1_900
 # Of a standard report: sentences, items and cells, of which a judge takes 24 at once.
 _STATEMENTS = 80
 _CALLS_OF_JUDGE = 4
@@ -43,8 +43,11 @@ def expected(infos: dict[ModelRole, ModelInfo], budget: Budget, source_tokens: i
             _STATEMENTS * _SAID_TOKENS,
         ),
         ModelRole.WRITER: (
-            1 + again + repairs,
-            (1 + again) * _COMPOSE_TOKENS + source_tokens + again * source_tokens // 2 + repairs * 1_000,
+            2 * (1 + again) + repairs,
+            (1 + again) * (_CHOOSE_TOKENS + _COMPOSE_TOKENS)
+            + source_tokens
+            + again * source_tokens // 2
+            + repairs * 1_000,
             6_000 + again * 2_000,
         ),
     }

@@ -47,6 +47,13 @@ _CLOSING: Final = " \n)]\"'”’»"
 _HEADING: Final = "#"
 # The name of further rows of a listing, which is cited as a whole.
 _GOES_ON: Final = "|"
+# How a passage begins is shown in so many characters: enough of a sentence to know what it is about.
+_BEGINNING: Final = 130
+# So many passages are offered to whoever chooses: about 40 tokens each, a third of the room. Chosen, not measured.
+_OFFERED: Final = 125
+# Where somebody chose passages that fill less of the room, those nearest by words fill it up to here: whoever chooses
+# badly still writes from something. Chosen, not measured.
+_FILLED: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,17 @@ class _Passage:
     states: float
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A passage that could be shown: the page, its number there, the headings above it, how it begins, its tokens."""
+
+    url: str
+    at: int
+    section: tuple[str, ...]
+    beginning: str
+    tokens: int
+
+
 class SourceBook:
     """What a model is shown of the pages of a run, over several looks: lines keep their ids, none is shown twice.
 
@@ -88,17 +106,40 @@ class SourceBook:
         self._letters: dict[str, str] = {}
         self._counts: Counter[str] = Counter()
         self._shown: defaultdict[str, set[int]] = defaultdict(set)
+        self._cut: dict[str, list[_Passage]] = {}
 
-    def look(self, pages: Sequence[ReadPage], asked: Sequence[Asked], room_tokens: int) -> tuple[Material, ...]:
+    def offers(self, pages: Sequence[ReadPage], asked: Sequence[Asked]) -> tuple[Offer, ...]:
+        """What could be shown, best page first: as `look`, but of a page all where there is room in the list; CPU work.
+
+        Whoever reads how passages begin finds what words do not: so those that are not near are offered behind.
+        """
+        cut = self._cut_up(pages)
+        chosen = self._chosen(pages, cut, asked, _OFFERED, of_all=True)
+        texts = {page.url: page.document.text for page in pages}
+        return tuple(
+            Offer(url, at, cut[url][at].section, _beginning(texts[url], cut[url][at].span), cut[url][at].tokens)
+            for url, places in chosen.items()
+            for at in sorted(places)
+        )
+
+    def look(
+        self, pages: Sequence[ReadPage], asked: Sequence[Asked], room_tokens: int, chosen: Sequence[Offer] = ()
+    ) -> tuple[Material, ...]:
         """The passages not shown yet that are nearest to what is asked, page by page, best page first; CPU work.
 
         Each part has its say in turn; a page gets no more than its share while others have as much to say.
+
+        Args:
+            pages: those of the run.
+            asked: the parts of the question.
+            room_tokens: tokens of all lines together.
+            chosen: passages that somebody picked, best first: they come before all others.
         """
-        cut = {page.url: _passages(page.document) for page in pages}
-        chosen = self._chosen(pages, cut, asked, room_tokens)
+        cut = self._cut_up(pages)
+        places_of = self._chosen(pages, cut, asked, room_tokens, chosen)
         made: list[Material] = []
-        for page in sorted(pages, key=lambda page: list(chosen).index(page.url) if page.url in chosen else 0):
-            places = sorted(chosen.get(page.url, ()))
+        for page in sorted(pages, key=lambda page: list(places_of).index(page.url) if page.url in places_of else 0):
+            places = sorted(places_of.get(page.url, ()))
             if places:
                 self._shown[page.url].update(places)
                 lines = tuple(self._lines(page, [cut[page.url][at] for at in places]))
@@ -117,14 +158,20 @@ class SourceBook:
         cut: Mapping[str, Sequence[_Passage]],
         asked: Sequence[Asked],
         room_tokens: int,
+        first: Sequence[Offer] = (),
+        *,
+        of_all: bool = False,
     ) -> dict[str, list[int]]:
         """Which passages to show, by page in the order in which pages came in.
 
         Each page has its say as often as its weight lets it: whichever has least for its weight shows its next best.
-        Between two passages of a section that are shown a single one is shown as well.
+        Between two passages of a section that are shown a single one is shown as well. `of_all`: also what is not near,
+        and `room_tokens` counts passages.
         """
         weights = _weights(pages, asked)
         ranked = {page.url: _ranked(page, cut[page.url], asked) for page in pages}
+        if of_all:
+            ranked = {url: list(dict.fromkeys([*order, *range(len(cut[url]))])) for url, order in ranked.items()}
         waiting = {
             url: deque(at for at in order if at not in self._shown[url])
             for url, order in ranked.items()
@@ -134,6 +181,11 @@ class SourceBook:
         said: set[str] = set()
         taken: dict[str, list[int]] = {page.url: [] for page in pages}
         spent: Counter[str] = Counter()
+        for offer in first:
+            if spent.total() + offer.tokens <= room_tokens and offer.at not in taken[offer.url]:
+                taken[offer.url].append(offer.at)
+                spent[offer.url] += offer.tokens
+        room_tokens = max(spent.total(), round(_FILLED * room_tokens)) if first else room_tokens
         while open_pages := [url for url, left in waiting.items() if left]:
             # At first nobody takes more than a share, however much of it is near; then who has more to say goes on.
             url = min(open_pages, key=lambda url: (spent[url] > _PAGE_SHARE * room_tokens, spent[url] / weights[url]))
@@ -141,12 +193,13 @@ class SourceBook:
             text = texts[url][own[at].span.start : own[at].span.end]
             if at in taken[url] or text in said:  # pages of one manual share whole sections
                 continue
-            if spent.total() + own[at].tokens > room_tokens:
+            size = 1 if of_all else own[at].tokens
+            if spent.total() + size > room_tokens:
                 waiting[url].clear()
                 continue
             said.add(text)
             taken[url].append(at)
-            spent[url] += own[at].tokens
+            spent[url] += size
             for hole, beyond in ((at - 1, at - 2), (at + 1, at + 2)):
                 if beyond in taken[url] and own[hole].section == own[at].section == own[beyond].section:
                     waiting[url].appendleft(hole)
@@ -183,6 +236,13 @@ class SourceBook:
                 for row in rows:
                     yield _GOES_ON, row
 
+    def _cut_up(self, pages: Sequence[ReadPage]) -> dict[str, list[_Passage]]:
+        """The passages of each page, cut once: pages stay as they are for a run."""
+        for page in pages:
+            if page.url not in self._cut:
+                self._cut[page.url] = _passages(page.document)
+        return {page.url: self._cut[page.url] for page in pages}
+
     def _letter(self, url: str) -> str:
         """The letters of a page: a to z, then aa, ab, ..."""
         if url not in self._letters:
@@ -216,6 +276,13 @@ def _passages(document: Document) -> list[_Passage]:
         size = token_estimate(text) + _LINE_TOKENS * lines
         found.append(_Passage(Span(draft.start, draft.end), size, draft.section, _stating(document, draft)))
     return found
+
+
+def _beginning(text: str, span: Span) -> str:
+    """The first words of a passage; nothing of one that begins with words to machines."""
+    words = " ".join(text[span.start : min(span.end, span.start + 4 * _BEGINNING)].split())
+    shown = words if len(words) <= _BEGINNING else words[: _BEGINNING + 1].rsplit(" ", 1)[0] + " ..."
+    return "" if is_flagged(words) else shown
 
 
 def _stating(document: Document, draft: Draft) -> float:

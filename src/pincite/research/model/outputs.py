@@ -26,6 +26,13 @@ class PlannedQuestion:
 
 
 @dataclass(frozen=True, slots=True)
+class ChosenPassages:
+    """Ids of passages, or runs of them ("p3-p7"), the most important first."""
+
+    passages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class WrittenSentence:
     """A sentence and the ids of the statements it tells."""
 

@@ -107,6 +107,7 @@ def _prompt(failed: Sequence[Checked], offered: Mapping[str, VerifiedClaim]) -> 
         place = f" (in a table, row {said.row}, column {said.column})" if said.is_cell else ""
         lines += [(f"r{number} sentence", said.text), (f"r{number} wrong", f"{found.why}{place}")]
         lines += [(f"r{number} beyond", found.beyond)] if found.beyond else []
+        lines += [(f"r{number} stands after", said.before)] if said.before else []
         lines.append((f"r{number} may rest on", ", ".join(names)))
     return Prompt(
         "rewrite",

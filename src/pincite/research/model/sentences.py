@@ -34,7 +34,8 @@ class Proposed:
 
     `derived`: it goes beyond each of them (comparison, sum, conclusion). A cell of a table stands in a `row` and a
     `column` and may be a word. `after` is what a reader has read when it leans on that: the sentence before it, or
-    the heading above a list. `question` is what it is said to answer. The first `lead` characters say what it is about,
+    the heading above a list. `before` is the sentence or item before it, whether it leans on that or not. `question` is
+    what it is said to answer. The first `lead` characters say what it is about,
     and `code` are the spans that are set as code.
     """
 
@@ -44,6 +45,7 @@ class Proposed:
     row: str = ""
     column: str = ""
     after: str = ""
+    before: str = ""
     question: str = ""
     lead: int = 0
     code: tuple[tuple[int, int], ...] = ()

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from pincite.domain.evidence import VerifiedClaim
+from pincite.domain.ids import claim_id
 from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock
 from pincite.domain.page import BlockKind, Document
 from pincite.domain.plan import ReadPage
@@ -22,6 +23,32 @@ def _is_code(item: VerifiedClaim, documents: Mapping[str, Document]) -> bool:
     return document is not None and document.blocks[document.block_at(quote.start)].kind is BlockKind.CODE
 
 
+def part_of(item: VerifiedClaim, wanted: str, pages: Iterable[ReadPage]) -> VerifiedClaim:
+    """The rows of a listing from the first to the last one wanted; all of it where these rows do not stand in it.
+
+    A prompt shows rows without their indentation.
+    """
+    evidence = item.claim.evidence[0]
+    quote = evidence.quote
+    rows = [" ".join(row.split()) for row in wanted.split("\n") if row.strip()]
+    document = next((p.document for p in pages if p.document.document_id == quote.document_id), None)
+    if document is None or not rows:
+        return item
+    there = document.text[quote.start : quote.end].split("\n")
+    flat = [" ".join(row.split()) for row in there]
+    places: list[int] = []
+    for row in rows:  # in their order
+        at = next((n for n in range(places[-1] + 1 if places else 0, len(there)) if flat[n] == row), None)
+        if at is None:
+            return item
+        places.append(at)
+    start = quote.start + sum(len(row) + 1 for row in there[: places[0]])
+    text = "\n".join(there[places[0] : places[-1] + 1])
+    part = replace(evidence, quote=document.quote(start, start + len(text)))
+    claim = replace(item.claim, claim_id=claim_id(text, item.claim.sub_question), text=text, evidence=(part,))
+    return replace(item, claim=claim)
+
+
 def with_places(content: Content, pages: Iterable[ReadPage]) -> Content:
     """The content, its blocks of code with what is said above them: where they come from."""
     documents = {page.document.document_id: page.document for page in pages}
@@ -35,9 +62,8 @@ def _placed(section: DraftedSection, numbers: Mapping[str, int], documents: Mapp
         if block.form is BlockForm.EXCERPT and block.excerpt is None:
             evidence = section.lines[block.items[0][0]].items[0].claim.evidence[0]
             document, start = documents[evidence.quote.document_id], evidence.quote.start
-            path = document.section_path(start)[-1:]  # the sentence before it says what it is
             language = document.blocks[document.block_at(start)].language
-            excerpt = Excerpt(ExcerptKind.CODE, numbers[evidence.url], path, language=language)
+            excerpt = Excerpt(ExcerptKind.CODE, numbers[evidence.url], (), language=language)  # said before it
             blocks.append(replace(block, excerpt=excerpt))
         else:
             blocks.append(block)

@@ -20,7 +20,7 @@ from pincite.research.model.manuscript import Manuscript, claim_of, sentences_of
 from pincite.research.model.outputs import ComposedSection, ComposedSentence
 from pincite.research.model.proving import Mender
 from pincite.research.model.sentences import Checked, Proposed, SentenceProver
-from pincite.research.model.shown import code_among, with_places
+from pincite.research.model.shown import code_among, part_of, with_places
 from pincite.research.model.style import FURTHER_WORDS, WORDS
 from pincite.research.model.wording import code_names, foreign, heading_of, plain_line, unmarked
 from pincite.research.records import tell_section
@@ -204,6 +204,10 @@ class ModelWriter:
         further = FURTHER_WORDS * max(self._manuscript.rounds - 1, 0)
         room = _Room(WORDS[task.style.length] + further, set(), [])
         code = code_among(offered, progress.pages)
+
+        def show(said: ComposedSentence) -> list[VerifiedClaim]:
+            return [part_of(code[name], said.text, progress.pages) for name in said.lines if name in code]
+
         known = " ".join([task.question, *(item.claim.text for item in offered.values())])
         answer = tuple(said for said in leaning(self._manuscript.answer, propose) if said.claims)
         room.rejected += [
@@ -215,7 +219,7 @@ class ModelWriter:
             sections.append(_Section("", (opening,)))
         for section in self._manuscript.sections:
             heading = _heading(section, known, parts)
-            blocks, over = planned(section.blocks, propose, code, heading)
+            blocks, over = planned(section.blocks, propose, show, heading)
             room.rejected += [RejectedClaim(said.text, VerdictStatus.UNCHECKED, _TOO_MUCH) for said in over]
             fitting = tuple(found for block in blocks if (found := room.fitting(block)) is not None)
             if fitting:

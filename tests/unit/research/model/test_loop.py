@@ -109,6 +109,63 @@ async def test_the_passage_between_two_that_are_near_is_shown_too() -> None:
     assert "three weeks" in told
 
 
+BELLS = "The bells of the tall Varden lighthouse ring when fog comes in, and nobody rows out then. " * 8
+WIDE = {URL: LONG, "https://bells.test/": f"# Bells\n\n{BELLS}\n\n## Keeper\n\nIts keeper sleeps by day."}
+
+
+def chooses(*beginnings: str) -> Any:
+    """A model that takes the passages that begin so, by ids and runs of ids."""
+
+    def choose(seen: Seen) -> Any:
+        names = [name for name, text in seen.citable.items() for begin in beginnings if f"] {begin}" in text]
+        return {"passages": [*names, f"{names[-1]}-{names[-1]}", "p9999", "no id", "p3-p1"]}
+
+    return choose
+
+
+async def wide_run(choose: Any, **given: Any) -> tuple[ScriptedModel, list[str]]:
+    """A run over pages that are longer than what is shown, and what was shown to the composer."""
+    run = Small(pages=WIDE)
+    model = ScriptedModel({"choose": choose})
+    await run.run(model, "How tall is the Varden lighthouse?", llm_source_tokens=2_000, **given)
+    composed_of = next(seen for seen in model.seen if seen.task == "compose")
+    return model, list(composed_of.citable.values())
+
+
+async def test_a_model_chooses_what_is_shown_from_how_passages_begin() -> None:
+    model, shown = await wide_run(chooses("Its keeper", "The Varden lighthouse is 41"))
+    offer = next(seen for seen in model.seen if seen.task == "choose")
+    assert "Its keeper sleeps by day." in shown, "which has no word of the question"
+    assert "The Varden lighthouse is 41 metres tall." in shown
+    assert any(title == "Bells" for title in offer.titles)
+    assert re.search(r"^#: Keeper$", offer.user, re.MULTILINE), "offered under its heading"
+    assert re.search(r"^p\d+: \[\d+\] Its keeper sleeps by day\.$", offer.user, re.MULTILINE)
+    assert "Room: 1," in offer.ours
+    begun = [text for text in offer.citable.values() if text.endswith("...")]
+    assert begun
+    assert all(len(text) < 150 for text in begun), "the beginning and not the passage"
+
+
+async def test_few_chosen_passages_are_filled_up_by_words() -> None:
+    _, shown = await wide_run(chooses("Its keeper"))
+    assert "Its keeper sleeps by day." in shown
+    assert "The Varden lighthouse is 41 metres tall." in shown
+
+
+@pytest.mark.parametrize("choose", [{"passages": []}, {"passages": ["p9999", "x"]}, "no ids at all"])
+async def test_words_choose_where_no_model_does(choose: Any) -> None:
+    model, shown = await wide_run(choose, llm_retries=1)
+    assert "The Varden lighthouse is 41 metres tall." in shown
+    assert not any("Its keeper" in text for text in shown)
+    assert model.seen[-1].task != "choose", "the run goes on"
+
+
+async def test_nobody_is_asked_to_choose_where_everything_is_shown() -> None:
+    model = FaithfulModel()
+    await Small().run(model)
+    assert "choose" not in {seen.task for seen in model.seen}
+
+
 FIRST, SECOND = "Who built the Varden lighthouse?", "Where was its builder born?"
 BORN = "https://people.test/holm"
 PEOPLE = {BORN: "# Anna Holm\n\nAnna Holm came from Quarrion.\n"}

@@ -85,7 +85,7 @@ async def test_the_code_beside_a_statement_is_printed_as_the_page_has_it_whateve
     block = next(b for b in report.sections[0].blocks if b.form is BlockForm.EXCERPT)
     assert block.excerpt is not None
     assert (block.excerpt.kind, block.excerpt.language) == (ExcerptKind.CODE, "python")
-    assert block.excerpt.path == ("Use",)
+    assert block.excerpt.path == (), "the sentence before it says what it is"
     sentence = report.sections[0].sentences[block.items[0][0]]
     claim = next(claim for claim in report.claims if claim.text == CODE)
     assert claim.independent_sources == 1, "whoever else says what it shows"
@@ -100,6 +100,31 @@ async def test_the_code_beside_a_statement_is_printed_as_the_page_has_it_whateve
     result = check_report(json.loads(dump_report(report)), stored)
     assert result.status is CheckStatus.PASSED, result.problems
     assert any("lamp.light()" in seen.user for seen in model.seen if seen.task == "compose"), "the writer saw it"
+
+
+@pytest.mark.parametrize(
+    ("rows", "there"),
+    [
+        ("lamp.light()  # *not* before dusk\nif lamp.is_lit:", CODE.split("\n", 1)[1].rsplit("\n", 1)[0]),
+        ("print( lamp)", CODE),
+        ("  print(lamp)", "    print(lamp)"),
+        ("lamp.light() # *not*  before dusk", CODE.split("\n")[1]),
+        ("lamp.light()  # *not* before dusk\n\n    print(lamp)", CODE.split("\n", 1)[1]),
+        ("if lamp.is_lit:\nlamp = Lamp(height=41)", CODE),
+        ("lamp.light()", CODE),
+    ],
+)
+async def test_the_rows_that_a_writer_names_are_shown_as_they_stand_else_the_whole_listing(
+    rows: str, there: str
+) -> None:
+    report, _ = await run(PAGE, lambda seen: block("code", said(rows, listing(seen))))
+    assert shown(report) == [there]
+    page = await SmallWeb({URL: PAGE}).fetch(FetchRequest(URL))
+    stored = SampleReport(
+        report, {page.document.document_id: page.document}, {page.snapshot.snapshot_id: page.snapshot}
+    )
+    result = check_report(json.loads(dump_report(report)), stored)
+    assert result.status is CheckStatus.PASSED, result.problems
 
 
 @pytest.mark.parametrize(("signal", "there"), [("max-snippet:70", []), (f"max-snippet:{len(CODE)}", [CODE])])

@@ -179,8 +179,9 @@ def test_orders_to_machines_are_flagged(text: str) -> None:
 
 DIGESTS = {
     "planner": "b80fda7bfec0",
-    "compose": "23ac2932b8dc",
-    "rewrite": "032abad86943",
+    "choose": "2ab5723bbae6",
+    "compose": "1aa1b8b468b7",
+    "rewrite": "7677758ae6fa",
     "summary": "579db885e474",
     "leads": "78a6b7fdff26",
     "structure": "b49e57a8c9e6",

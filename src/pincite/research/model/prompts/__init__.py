@@ -7,8 +7,9 @@ from typing import Final
 # The version in use of each prompt.
 VERSIONS: Final = {
     "planner": "2",
-    "compose": "3",
-    "rewrite": "4",
+    "choose": "1",
+    "compose": "4",
+    "rewrite": "5",
     "summary": "1",
     "leads": "1",
     "structure": "3",
