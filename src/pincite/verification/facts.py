@@ -13,6 +13,7 @@ from typing import Final
 
 from pincite.domain.frozen import dataclass
 from pincite.text.normalise import fold
+from pincite.text.tokens import terms
 from pincite.verification.arithmetic import reckoned
 from pincite.verification.comparison import derived, equal, implied, same_thing
 from pincite.verification.dates import Moment, moments
@@ -106,6 +107,8 @@ def check_facts(statement: str, evidence: Sequence[str], pages: Sequence[str] = 
     found: list[FactFinding] = []
     for fact in facts:
         finding = _compared(fact, shown, stated)
+        if finding.outcome is FactOutcome.OTHER and not shown.is_nearest(folded, finding.seen):
+            finding = FactFinding(fact.kind, fact.text, FactOutcome.ABSENT)
         if finding.outcome not in _STANDING and id(fact.figure) in follows:
             finding = replace(finding, outcome=FactOutcome.DERIVED, seen=follows[id(fact.figure)])
         if pages and finding.outcome not in _STANDING:
@@ -157,6 +160,18 @@ class _Seen:
                 at = (12 * year + (moment.month or 1)) * MONTH_S + (moment.day or 1) * DAY_S
                 dated.append(Figure(moment.text, moment.start, moment.end, (float(year),), (at,), kind="moment"))
         return (*(figure for figure in self.figures if figure.exact), *dated)
+
+    def is_nearest(self, statement: str, value: str) -> bool:
+        """Whether the value stands in the text that shares most with the statement, or in what this introduces.
+
+        What is called a passage's context stands before it ("The park opened in 2019." before "It makes 398 MW.").
+        Further off a value is of something else, as the year of a copyright.
+        """
+        wanted = set(terms(statement))
+        shared = [len(wanted.intersection(terms(text))) for text in self._texts]
+        nearest = [at for at, count in enumerate(shared) if count == max(shared)]
+        near = [text for at in nearest for text in self._texts[at : at + 2]]
+        return any(value in " ".join(fold(text).text.translate(_INSERTED).split()) for text in near)
 
     def has_word(self, word: str) -> bool:
         """Whether it stands there by itself: `work_mem` is not `maintenance_work_mem`."""

@@ -127,6 +127,12 @@ def test_another_value_for_the_same_thing_is_named(statement: str, evidence: str
     assert seen in fact.problem
 
 
+def test_a_value_far_from_what_is_told_is_no_other_value_for_the_same_thing() -> None:
+    lines = ["The park opened in spring.", "It makes 398 MW.", "The office closes at noon.", "© 2019 Wind News"]
+    assert outcome("The park makes 412 MW.", *lines) == [("412 MW", "other")]
+    assert outcome("The park opened in 1991.", *lines) == [("1991", "absent")]
+
+
 ABSENT = [
     ("The default is 256.", "The default is 128."),
     ("The limit is 1500 rows.", "The limit is 2,500 rows."),
