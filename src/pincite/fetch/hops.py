@@ -43,7 +43,10 @@ def client_redirect(body: bytes, content_type: str, url: str) -> str:
     """Where the page sends its reader, absolute; nothing when it stays or only loads itself again."""
     if "html" not in content_type.lower():
         return ""
-    source = body[:_STUB_BYTES].decode("utf-8", "replace")
+    begins = body[:_STUB_BYTES]
+    if len(body) >= _STUB_BYTES and b"http-equiv" not in begins.lower():
+        return ""  # most pages: neither a stub nor one that refreshes
+    source = begins.decode("utf-8", "replace")
     shown = _NOT_SHOWN.sub(" ", source)
     body_text = _TAG.sub(" ", _TITLE.sub(" ", shown))  # the title is shown in no page
     chars = len(" ".join(unescape(body_text).split()))
