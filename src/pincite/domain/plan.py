@@ -180,10 +180,14 @@ class ReadPage:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the searcher found: results in the order to read them, and leads for those that may not be asked for."""
+    """What the searcher found: results in the order to read them, leads for those that may not be asked for.
+
+    `asked` has the keys of the queries that were sent.
+    """
 
     results: tuple[SearchResult, ...] = ()
     leads: tuple[Lead, ...] = ()
+    asked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

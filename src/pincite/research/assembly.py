@@ -44,7 +44,7 @@ from pincite.domain.report import (
     ReportStatus,
     Summary,
 )
-from pincite.research.state import LOW_CONFIDENCE
+from pincite.research.state import LOW_CONFIDENCE, was_asked
 from pincite.research.tidying import conflicts_once, sections_once
 from pincite.text.context import context_of
 from pincite.text.fragments import fragment_url
@@ -410,9 +410,9 @@ def _gaps(progress: Progress, content: Content) -> tuple[ReportGap, ...]:
             Gap("", f"the search ended at its cap on {progress.capped_by}; more may be found with a higher one")
         )
     tried = {part.text: tuple(query.text for query in part.queries) for part in progress.plan.sub_questions}
-    return tuple(
-        ReportGap(gap.sub_question, gap.reason, gap.queries or tried.get(gap.sub_question, ())) for gap in gaps
-    )
+    queries = (gap.queries or tried.get(gap.sub_question, ()) for gap in gaps)
+    sent = (tuple(query for query in planned if was_asked(query, progress)) for planned in queries)
+    return tuple(ReportGap(gap.sub_question, gap.reason, asked) for gap, asked in zip(gaps, sent, strict=True))
 
 
 def _status(content: Content, gaps: Sequence[ReportGap]) -> ReportStatus:

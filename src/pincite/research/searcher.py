@@ -105,7 +105,8 @@ class QuerySearcher:
         )
         ranked = [*self._first(answers, task, progress), *ranked]
         leads = await self._left_out(answers, progress)
-        return Found(_admit(ranked, task.constraints, progress, self._limits), leads)
+        asked = tuple(query_key(query) for query in wanted)
+        return Found(_admit(ranked, task.constraints, progress, self._limits), leads, asked)
 
     def _first(
         self, answers: Sequence[_Answer | PinciteError | None], task: Task, progress: Progress

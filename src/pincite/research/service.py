@@ -23,8 +23,6 @@ from pincite.research.roles import Analyst, Drafter, Planner, Reader, Searcher, 
 from pincite.research.state import (
     Limits,
     closed_parts,
-    query_key,
-    sendable,
     weighed,
     with_reading,
     with_results,
@@ -171,8 +169,8 @@ class ResearchService:
                 beside.start_soon(self._draft, task, progress)
             before = len(progress.pages)
             progress = await self._round(task, progress, started_s, beside)
-            # A round that brought no new page: the next one would ask about the same.
-            if number > 1 and len(progress.pages) == before:
+            # A round that brought no new page, or could ask nobody: the next one would find the same.
+            if (number > 1 and len(progress.pages) == before) or not progress.asked:
                 break
         if any(lead.reason == "web_requests" for lead in progress.leads):
             return await self._capped(progress, "web requests")
@@ -187,8 +185,7 @@ class ResearchService:
             beside.start_soon(roles.reader.begin, task, result)
 
         found = await roles.searcher.search(task, progress, begin)
-        asked = [query_key(query) for query in sendable(progress, self._limits)]
-        progress = with_results(progress, found.results, asked, found.leads)
+        progress = with_results(progress, found.results, found.asked, found.leads)
         progress = replace(progress, seconds_left=self._seconds_left(started_s))
         progress = with_reading(progress, await roles.reader.read(task, found.results, progress))
         analyses = [await roles.analyst.analyse(task, part, progress) for part in progress.plan.sub_questions]

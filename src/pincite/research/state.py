@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
+from typing import Final
 
 from pincite.domain.budget import DEADLINES_S, Budget
 from pincite.domain.evidence import Claim, Evidence
@@ -12,6 +13,9 @@ from pincite.domain.page import Document
 from pincite.domain.plan import Analysis, Conflict, Gap, Lead, Progress, Reading, ReadPage, Verification
 from pincite.domain.search import Constraints, Query, SearchResult
 from pincite.urls import url_key
+
+# Of the limits that make a query another one.
+_MARKS: Final = ("site:", "filetype:", "intitle:", "-site:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +70,15 @@ def page_key(url: str) -> str:
 def query_key(query: Query) -> str:
     """What makes a query new: its words, the sites and files it is limited to, and the sites it leaves out."""
     limits = query.constraints
-    marks = {
-        "site:": ",".join(limits.include_domains),
-        "filetype:": limits.file_type,
-        "intitle:": limits.in_title,
-        "-site:": ",".join(limits.exclude_domains),
-    }
-    return " ".join([query.text, *(f"{mark}{value}" for mark, value in marks.items() if value)])
+    values = (",".join(limits.include_domains), limits.file_type, limits.in_title, ",".join(limits.exclude_domains))
+    marked = (f"{mark}{value}" for mark, value in zip(_MARKS, values, strict=True) if value)
+    return " ".join([query.text, *marked])
+
+
+def was_asked(text: str, progress: Progress) -> bool:
+    """Whether these words were searched for, limited or not: a plan may have more than its caps let through."""
+    limited = tuple(f"{text} {mark}" for mark in _MARKS)
+    return any(key == text or key.startswith(limited) for key in progress.asked)
 
 
 def sendable(progress: Progress, limits: Limits) -> tuple[Query, ...]:

@@ -40,13 +40,14 @@ class Bench:
         self.stores = MemoryStores()
         self.clock = FrozenClock()
         self.judge: Judge | None = None
+        self.searches = True
 
     def service(self) -> ResearchService:
         """A fresh service on the same ledger and stores, as a resumed run makes it."""
         fetch = StoringFetch(self.web, self.stores)
         roles = Roles(
             ExtractivePlanner(results_per_query=self.limits.results_per_query),
-            QuerySearcher(self.web, self.ledger, self.events, limits=self.limits),
+            QuerySearcher(self.web if self.searches else None, self.ledger, self.events, limits=self.limits),
             PageReader(
                 fetch, self.stores.snapshots, self.stores.documents, self.ledger, self.events, limits=self.limits
             ),

@@ -153,6 +153,26 @@ async def test_urls_of_the_user_are_read_without_any_search_result(bench: Any) -
     assert [reference.url for reference in report.references] == ["https://db.test/locks.html"]
 
 
+async def test_a_run_over_given_pages_alone_says_of_nothing_that_it_was_searched_for(bench: Any) -> None:
+    made = bench()
+    made.searches = False
+    asked = "How long does the database wait on a lock, and who painted the harbour bridge?"
+    report = await made.service().run(Task(asked, urls=("https://db.test/locks.html",)))
+    assert report.gaps
+    assert [gap.queries for gap in report.gaps] == [()] * len(report.gaps)
+    assert "searched for" not in report.markdown
+    assert len(made.events.of(EventType.PLAN_CREATED)) == 1, "a round that can ask nobody has nothing to find"
+
+
+async def test_a_query_that_a_cap_kept_back_was_not_searched_for(bench: Any) -> None:
+    limits = Limits(budget=Budget(searches=1, pages=20, rounds=3))
+    made = bench(limits=limits)
+    report = await made.service().run(Task("How long is the harbour bridge, and who painted the harbour tower?"))
+    told = {query for gap in report.gaps for query in gap.queries}
+    assert told == set(made.web.searched)
+    assert len(told) == 1
+
+
 async def test_cancelling_tells_and_a_second_execution_finishes(bench: Any) -> None:
     made = bench()
     service = made.service()
