@@ -48,16 +48,8 @@ async def check_claim_with(claim: str, sources: Sequence[str], judge: Judge | No
     if not any(source.strip() for source in sources):
         reason = "no source has any text" if sources else "no source was given"
         return Verdict(VerdictStatus.UNCHECKED, reasons=(reason,))
-    pages = {
-        index: PageSearch(given_page(source, str(index))) for index, source in enumerate(sources) if source.strip()
-    }
-    limit = max(1, min(LIMIT, _MOST_PASSAGES // len(pages)))
-    statement = Statement(
-        claim,
-        searched(claim, list(pages.values()), limit)[:_MOST_PASSAGES],
-        tuple(page.document.text for page in pages.values()),
-        repin=True,
-    )
+    pages = _pages(sources)
+    statement = _statement(claim, pages)
     [proven] = await prove([statement], judge, at=at)
     indexes = {page.document.document_id: index for index, page in pages.items()}
     quotes = [_quote(passage, indexes[passage.document_id], sources, proven) for passage in _shown(proven)]
@@ -72,6 +64,21 @@ async def check_claim_with(claim: str, sources: Sequence[str], judge: Judge | No
         judge=said.judge if said is not None else "",
         beyond=proven.beyond,
     )
+
+
+def statement_about(claim: str, sources: Sequence[str]) -> Statement:
+    """The claim as `check_claim` puts it before a judge: with the best passages of the texts."""
+    return _statement(claim, _pages(sources))
+
+
+def _pages(sources: Sequence[str]) -> dict[int, PageSearch]:
+    return {index: PageSearch(given_page(text, str(index))) for index, text in enumerate(sources) if text.strip()}
+
+
+def _statement(claim: str, pages: dict[int, PageSearch]) -> Statement:
+    limit = max(1, min(LIMIT, _MOST_PASSAGES // len(pages)))
+    evidence = searched(claim, list(pages.values()), limit)[:_MOST_PASSAGES]
+    return Statement(claim, evidence, tuple(page.document.text for page in pages.values()), repin=True)
 
 
 def _shown(proven: Proven) -> Sequence[EvidencePassage]:
