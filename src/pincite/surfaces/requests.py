@@ -114,14 +114,17 @@ def tool_arguments(kind: type, changed: Mapping[str, Mapping[str, Any]] | None =
 
 
 def with_arguments(
-    called: Callable[..., Any], function: Callable[..., Any], arguments: Mapping[str, tuple[Any, Any]]
+    called: Callable[..., Any],
+    function: Callable[..., Any],
+    arguments: Mapping[str, tuple[Any, Any]],
+    place: str = "asked",
 ) -> Callable[..., Any]:
-    """`called` with the name of `function` and its parameters, but `asked`, in whose place the `arguments` stand."""
+    """`called` with the name of `function` and its parameters, but `place`, in whose stead the `arguments` stand."""
     parameters: list[inspect.Parameter] = []
     for parameter in inspect.signature(function, eval_str=True).parameters.values():
         if parameter.name in arguments:  # the command reads this one itself
             continue
-        if parameter.name != "asked":
+        if parameter.name != place:
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
             continue
         for name, (annotation, default) in arguments.items():

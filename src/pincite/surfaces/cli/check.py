@@ -11,7 +11,7 @@ import typer
 from pincite.domain.errors import PinciteError
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import BUNDLE, format_of, read_bytes, vet_output, write_file
-from pincite.surfaces.cli.run import guarded, print_json, print_text, run_async, tell
+from pincite.surfaces.cli.run import guarded, of_engine, print_json, print_text, print_value, run_async, tell
 from pincite.surfaces.errors import EXIT_CHECK_FAILED, EXIT_CODES, EXIT_OK, exit_code
 
 if TYPE_CHECKING:
@@ -93,9 +93,7 @@ def check(
     else:
         result = run_async(lambda: _judged_again(report, home, judge, llm), as_json=as_json)
     if as_json:
-        from pincite.domain.codec import to_json
-
-        print_json(to_json(result, outside=True))
+        print_value(result)
     else:
         print_text(_render(result))
     if result.status != "passed":
@@ -157,35 +155,18 @@ def _judged(entry: "JudgedBy", *, again: bool) -> str:
     return f"{sentences} judged by {entry.judge} on {when}{'' if again else ', not judged again'}"
 
 
+@options.configured("source", "profile", "llm", "judge", "resolve", "allow_network", "home")
 def recheck(
     report: Annotated[Path, typer.Argument(help="A report as JSON.")],
-    source: options.Source = None,
-    profile: options.Profile = None,
-    llm: options.Llm = None,
-    judge: options.Judge = None,
-    resolve: options.Resolve = None,
-    allow_network: options.AllowNetwork = None,
-    home: options.Home = None,
+    settings: dict[str, object],
     as_json: options.Json = False,
 ) -> None:
     """Fetch the references again: which are gone, moved or changed, and does every quote still stand?"""
 
-    async def job() -> "Recheck":
-        from pincite.engine import Engine
+    async def rechecked(engine: "Engine") -> "Recheck":
+        return await engine.recheck(await _data(report))
 
-        overrides = {
-            "source": options.joined(source),
-            "profile": profile,
-            "llm": llm,
-            "judge": judge,
-            "resolve": options.joined(resolve),
-            "allow_networks": options.joined(allow_network),
-            "home": home,
-        }
-        async with Engine.from_settings(**overrides) as engine:
-            return await engine.recheck(await _data(report))
-
-    result = run_async(job, as_json=as_json)
+    result = of_engine(rechecked, settings, as_json=as_json)
     if as_json:
         from pincite.domain.codec import to_json
 
@@ -215,6 +196,7 @@ async def _data(report: Path) -> "Json":
 FORMATS = ("md", "markdown", "html", "htm", "json", "txt")
 
 
+@options.configured("llm", "judge", "resolve", "allow_network", "home")
 def audit(
     report: Annotated[str, typer.Argument(help="A file (Markdown, text, HTML, DOCX, answer JSON), - or a URL.")],
     sources: Annotated[
@@ -228,38 +210,25 @@ def audit(
             min=0, max=100, help="Fail only if less than this percentage of claims is supported by what it cites."
         ),
     ] = None,
-    llm: options.Llm = None,
-    judge: options.Judge = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Sentences that are only partly supported fail too.")
     ] = False,
     everything: Annotated[bool, typer.Option("--all", help="List the supported claims too.")] = False,
-    resolve: options.Resolve = None,
-    allow_network: options.AllowNetwork = None,
-    home: options.Home = None,
+    *,
+    settings: dict[str, object],
     as_json: options.Json = False,
 ) -> None:
     """Check every sentence of a report against the pages it cites."""
 
-    async def job() -> "Audit":
-        from pincite.engine import Engine
-
+    async def audited(engine: "Engine") -> "Audit":
         for path in output or ():
             vet_output(path, FORMATS)
-        overrides = {
-            "source": tuple(f"local:{path}" for path in sources) if sources else None,
-            # With its pages at hand nothing is asked for on the network, not even what is missing among them.
-            "profile": "offline" if sources else None,
-            "llm": llm,
-            "judge": judge,
-            "resolve": options.joined(resolve),
-            "allow_networks": options.joined(allow_network),
-            "home": home,
-        }
-        async with Engine.from_settings(**overrides) as engine:
-            return await engine.audit(await _content(report, engine), strict=strict)
+        return await engine.audit(await _content(report, engine), strict=strict)
 
-    result = run_async(job, as_json=as_json)
+    if sources:
+        # With its pages at hand nothing is asked for on the network, not even what is missing among them.
+        settings |= {"source": tuple(f"local:{path}" for path in sources), "profile": "offline"}
+    result = of_engine(audited, settings, as_json=as_json)
     failed: PinciteError | None = None
     for path in output or ():
         try:

@@ -156,7 +156,6 @@ def _called(home: object, *, as_json: bool) -> tuple[dict[str, str], bool]:
 
     async def job() -> "tuple[dict[str, str], bool]":
         from pincite.settings import load_settings
-        from pincite.surfaces.cli.doctor import try_all
         from pincite.wiring.sources import resolve_sources
 
         settings = load_settings({"home": home})

@@ -7,9 +7,11 @@ import typer
 
 from pincite.domain.errors import InvalidInput
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.run import guarded, note, print_json, print_text, run_async
+from pincite.surfaces.cli.files import read_text
+from pincite.surfaces.cli.run import guarded, note, of_engine, print_json, print_text, print_value, run_async
 
 if TYPE_CHECKING:
+    from pincite.engine import Engine
     from pincite.evaluation.judging import JudgeEvaluation
     from pincite.evaluation.questions import Answered, Figures, KnownQuestion
     from pincite.wiring.judging import JudgeModel
@@ -18,27 +20,17 @@ if TYPE_CHECKING:
 def evaluate_judge(settings: dict[str, object], data: Path | None, *, fit: bool, as_json: bool) -> None:
     """Print how many true statements a judge keeps, how many false ones pass, by kind, and what that costs."""
 
-    async def job() -> "JudgeEvaluation":
-        from pincite.engine import Engine
+    async def evaluated(engine: "Engine") -> "JudgeEvaluation":
         from pincite.evaluation.judging import evaluate_judge
 
-        async with Engine.from_settings(**settings) as engine:
-            return await evaluate_judge(engine, None if data is None else _text(data), fit=fit)
+        statements = None if data is None else read_text(data, hint="Give a file of JSON Lines.")
+        return await evaluate_judge(engine, statements, fit=fit)
 
-    found = run_async(job, as_json=as_json)
+    found = of_engine(evaluated, settings, as_json=as_json)
     if as_json:
-        from pincite.domain.codec import to_json
-
-        print_json(to_json(found, outside=True))
+        print_value(found)
         return
     print_text(told(found, fitted=fit))
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{path} can't be read: {error}", hint="Give a file of JSON Lines.") from None
 
 
 def told(found: "JudgeEvaluation", *, fitted: bool) -> str:
@@ -94,13 +86,12 @@ models_app = typer.Typer(
 @models_app.command("list")
 def list_(home: options.Home = None, as_json: options.Json = False) -> None:
     """Print the judges and rerankers that can be fetched, those that are here, and why others can't be had."""
-    from pincite.domain.codec import to_json
     from pincite.settings import load_settings
     from pincite.wiring.judging import judge_models
 
     found = guarded(lambda: judge_models(load_settings({"home": home})), as_json=as_json)
     if as_json:
-        print_json([to_json(model, outside=True) for model in found])
+        print_value(found)
         return
     lines = [_told(model) for model in found if not model.refused]
     lines += ["", "can't be had:", *(f"  {model.name}: {model.refused}" for model in found if model.refused)]
@@ -124,9 +115,7 @@ def add(
 
     model = run_async(job, as_json=as_json)
     if as_json:
-        from pincite.domain.codec import to_json
-
-        print_json(to_json(model, outside=True))
+        print_value(model)
         return
     if model.reranks:
         print_text(

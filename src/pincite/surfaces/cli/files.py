@@ -90,12 +90,12 @@ def read_schema(path: Path) -> "dict[str, Json]":
     return schema if isinstance(schema, dict) else {}
 
 
-def read_text(path: Path, reason: str = "file_unreadable") -> str:
+def read_text(path: Path, reason: str | None = None, hint: str = "Give a file in UTF-8.") -> str:
     """The text of a file of the user. Errors: InvalidInput."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{path} can't be read: {error}", reason=reason, hint="Give a file in UTF-8.") from None
+        raise InvalidInput(f"{path} can't be read: {error}", reason=reason, hint=hint) from None
 
 
 def read_bytes(path: Path, hint: str) -> bytes:

@@ -49,6 +49,15 @@ AllowNetwork = Annotated[
 ]
 Home = Annotated[Path | None, typer.Option("--home", help="Folder of the database and indexes (PINCITE_HOME).")]
 
+_SETTINGS: Final[Mapping[str, Any]] = {
+    "source": Source,
+    "profile": Profile,
+    "llm": Llm,
+    "judge": Judge,
+    "resolve": Resolve,
+    "allow_network": AllowNetwork,
+    "home": Home,
+}
 METAVARS: Final = {
     "llm": "MODEL",
     "continues": "RUN",
@@ -73,6 +82,23 @@ def joined(values: list[str] | None) -> tuple[str, ...] | None:
     if values is None:
         return None
     return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
+
+
+def configured(*names: str) -> Callable[..., Any]:
+    """Gives a command, in place of its parameter `settings`, an option for each of these settings."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        def called(**given: Any) -> None:
+            typed = {name: given.pop(name) for name in names}
+            settings = {name: joined(value) if isinstance(value, list) else value for name, value in typed.items()}
+            # Said once for each network.
+            if "allow_network" in settings:
+                settings["allow_networks"] = settings.pop("allow_network")
+            command(settings=settings, **given)
+
+        return with_arguments(called, command, {name: (_SETTINGS[name], None) for name in names}, "settings")
+
+    return decorate
 
 
 def asking(kind: Any, *, beside: tuple[str, ...] = (), **fixed: Any) -> Callable[..., Any]:

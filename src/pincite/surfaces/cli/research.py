@@ -35,6 +35,7 @@ Answer: TypeAlias = "tuple[Report, bytes, PinciteError | None]"
 
 
 @options.asking(ResearchRequest, beside=("plan",))
+@options.configured("resolve", "allow_network", "home")
 def research(
     asked: ResearchRequest,
     plan: str | None,
@@ -46,15 +47,13 @@ def research(
         Path | None, typer.Option(help="Also write report and pages as one file that checks itself (WACZ).")
     ] = None,
     queue: Annotated[bool, typer.Option("--queue", help="Leave it to `pincite worker`; print the run's id.")] = False,
-    resolve: options.Resolve = None,
-    allow_network: options.AllowNetwork = None,
-    home: options.Home = None,
+    *,
+    settings: dict[str, object],
     verbose: options.Verbose = False,
     as_json: options.Json = False,
 ) -> None:
     """Answer a question with a report in which every sentence leads to its passage."""
-    network = {"resolve": options.joined(resolve), "allow_networks": options.joined(allow_network)}
-    overrides: dict[str, object] = {**asked.settings(), **network, "home": home}
+    overrides = {**asked.settings(), **settings}
     printed = "json" if as_json else format_
     files = tuple(output or ()) + ((bundle,) if bundle else ())
     started: list[str] = []

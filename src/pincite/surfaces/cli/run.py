@@ -7,17 +7,20 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from types import FrameType
-from typing import Final, NoReturn, TextIO, TypeVar
+from typing import TYPE_CHECKING, Final, NoReturn, TextIO, TypeVar
 
 import typer
 
 from pincite.domain.errors import Internal, InvalidInput, PinciteError, TooManyOpenFiles
 from pincite.runtime.recovery import first_failure
 from pincite.surfaces.errors import EXIT_INTERRUPTED, EXIT_OK, exit_code, masked
+
+if TYPE_CHECKING:
+    from pincite.engine import Engine
 
 # For a cancelled run to store how far it came (a few milliseconds on an idle machine); a second is felt as hanging.
 GRACE_S: Final = 0.7
@@ -131,6 +134,24 @@ def run_async(job: Callable[[], Awaitable[T]], *, as_json: bool, stopped: Say | 
         return guarded(work, as_json=as_json, stopped=stopped)
     finally:
         _STDOUT.reset(kept)
+
+
+def of_engine(
+    do: Callable[["Engine"], Awaitable[T]],
+    settings: Mapping[str, object],
+    *,
+    as_json: bool,
+    stopped: Say | None = None,
+) -> T:
+    """What `do` makes of an engine that is open with these settings; errors and Ctrl-C as for `run_async`."""
+
+    async def job() -> T:
+        from pincite.engine import Engine
+
+        async with Engine.from_settings(**settings) as engine:
+            return await do(engine)
+
+    return run_async(job, as_json=as_json, stopped=stopped)
 
 
 @contextmanager
@@ -268,6 +289,13 @@ def print_json(value: object) -> None:
     """The result on stdout as one JSON object."""
     with results() as out:
         out.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
+
+
+def print_value(value: object) -> None:
+    """A value of ours on stdout, in the JSON that other programs get."""
+    from pincite.domain.codec import to_json
+
+    print_json(to_json(value, outside=True))
 
 
 def printable(text: str) -> str:

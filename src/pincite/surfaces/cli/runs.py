@@ -10,14 +10,15 @@ from pincite.domain.events import EventType, RunStatus, event_name
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.check import Evidence, vetted
 from pincite.surfaces.cli.files import BUNDLE, format_of, read_schema, report_formats, vet_output, write_file
-from pincite.surfaces.cli.run import guarded, print_bytes, print_json, print_text, run_async
+from pincite.surfaces.cli.run import guarded, of_engine, print_bytes, print_json, print_text, print_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pincite.archive import RunView
     from pincite.domain.events import Json
-    from pincite.domain.records import CallRecord, RunRecord
+    from pincite.domain.records import CallRecord
+    from pincite.engine import Engine
     from pincite.surfaces.requests import Part
 
 app = typer.Typer(
@@ -57,18 +58,9 @@ def list_runs(
     as_json: options.Json = False,
 ) -> None:
     """List the newest runs."""
-
-    async def job() -> "Sequence[RunRecord]":
-        from pincite.engine import Engine
-
-        async with Engine.from_settings(home=home) as engine:
-            return await engine.runs(limit, status=status)
-
-    records = run_async(job, as_json=as_json)
+    records = of_engine(lambda engine: engine.runs(limit, status=status), {"home": home}, as_json=as_json)
     if as_json:
-        from pincite.domain.codec import to_json
-
-        print_json([to_json(record, outside=True) for record in records])
+        print_value(records)
         return
     for record in records:
         print_text(f"{record.run_id}  {record.created_at:%Y-%m-%d %H:%M}  {record.status:<22} {record.question}")
@@ -96,14 +88,7 @@ def show(
     if part is not None:
         _show_part(run_id, part, home, as_json=as_json)
         return
-
-    async def job() -> "RunView":
-        from pincite.engine import Engine
-
-        async with Engine.from_settings(home=home) as engine:
-            return await engine.view(run_id)
-
-    view = run_async(job, as_json=as_json)
+    view = of_engine(lambda engine: engine.view(run_id), {"home": home}, as_json=as_json)
     if as_json:
         from pincite.domain.codec import to_json
 
@@ -118,29 +103,24 @@ def show(
 
 
 def _show_part(run_id: str, part: ShownPart, home: Path | None, *, as_json: bool) -> None:
-    async def job() -> "dict[str, Json]":
-        from pincite.engine import Engine
+    async def shown(engine: "Engine") -> "dict[str, Json]":
         from pincite.surfaces.requests import part_json
 
-        async with Engine.from_settings(home=home) as engine:
-            if part is ShownPart.ANSWER:
-                return await engine.answer(run_id)
-            return part_json(await engine.report(run_id), cast("Part", part.value))
+        if part is ShownPart.ANSWER:
+            return await engine.answer(run_id)
+        return part_json(await engine.report(run_id), cast("Part", part.value))
 
-    print_json(run_async(job, as_json=as_json))
+    print_json(of_engine(shown, {"home": home}, as_json=as_json))
 
 
 def _show_trace(run_id: str, home: Path | None, *, as_json: bool) -> None:
-    async def job() -> "tuple[RunView, Sequence[CallRecord]]":
-        from pincite.engine import Engine
-
-        async with Engine.from_settings(home=home) as engine:
-            view = await engine.view(run_id)
-            return view, await engine.calls(view.record.run_id)
+    async def traced(engine: "Engine") -> "tuple[RunView, Sequence[CallRecord]]":
+        view = await engine.view(run_id)
+        return view, await engine.calls(view.record.run_id)
 
     from pincite.surfaces.cli.run_view import render_trace, trace_json
 
-    view, calls = run_async(job, as_json=as_json)
+    view, calls = of_engine(traced, {"home": home}, as_json=as_json)
     if as_json:
         print_json(trace_json(view.record, view.events, calls))
     else:
@@ -154,16 +134,14 @@ def resume(
     """Continue a run that was interrupted; finished calls are not made again."""
     from pincite.surfaces.cli.research import Answer, ended, how_to_resume, present
 
-    async def job() -> Answer:
-        from pincite.engine import Engine
+    async def resumed(engine: "Engine") -> Answer:
         from pincite.surfaces.cli.progress import live_progress
 
-        async with Engine.from_settings(home=home) as engine:
-            with live_progress(verbose=verbose) as watch:
-                report, unmet = await ended(engine, run_id, watch)
-            return report, await engine.export(report, "json" if as_json else "md"), unmet
+        with live_progress(verbose=verbose) as watch:
+            report, unmet = await ended(engine, run_id, watch)
+        return report, await engine.export(report, "json" if as_json else "md"), unmet
 
-    answer = run_async(job, as_json=as_json, stopped=lambda: how_to_resume([run_id]))
+    answer = of_engine(resumed, {"home": home}, as_json=as_json, stopped=lambda: how_to_resume([run_id]))
     present(answer, hint=not as_json)
 
 
@@ -176,19 +154,17 @@ def retry(
 ) -> None:
     """Have workers try a run again that failed, was stopped or given up, or all that were given up."""
 
-    async def job() -> list[str]:
+    async def retried(engine: "Engine") -> list[str]:
         from pincite.domain.errors import InvalidInput
-        from pincite.engine import Engine
 
         # One of the two, and not both.
         if dead == (run_id is not None):
             raise InvalidInput("name one run, or give --dead", hint="pincite runs list --status dead_letter")
-        async with Engine.from_settings(home=home) as engine:
-            named = [] if run_id is None else [(await engine.run(run_id)).run_id]
-            found = named or [record.run_id for record in await engine.runs(_RETRIED_MAX, status=RunStatus.DEAD_LETTER)]
-            return [found_id for found_id in found if await engine.queue(found_id)]
+        named = [] if run_id is None else [(await engine.run(run_id)).run_id]
+        found = named or [record.run_id for record in await engine.runs(_RETRIED_MAX, status=RunStatus.DEAD_LETTER)]
+        return [found_id for found_id in found if await engine.queue(found_id)]
 
-    queued = run_async(job, as_json=as_json)
+    queued = of_engine(retried, {"home": home}, as_json=as_json)
     if as_json:
         print_json({"queued": queued})
         return
@@ -211,20 +187,17 @@ def replay(
     """Make a run's report again from its record alone, and compare; exit code 1 when they differ."""
     schema = guarded(lambda: read_schema(output_schema), as_json=as_json) if output_schema else None
 
-    async def job() -> "tuple[str, bool, Json]":
+    async def made_again(engine: "Engine") -> "tuple[str, bool, Json]":
         from dataclasses import replace
 
-        from pincite.engine import Engine
+        stored = await engine.report(run_id)
+        again = await engine.replay(stored.run_id)
+        # Time and money of the second making are its own, and so is its number; all else must be equal.
+        same = replace(again, metrics=stored.metrics, version=stored.version, report_id=stored.report_id) == stored
+        filled = None if schema is None else await engine.structure(again, schema, from_record=True)
+        return stored.run_id, same, filled
 
-        async with Engine.from_settings(home=home) as engine:
-            stored = await engine.report(run_id)
-            again = await engine.replay(stored.run_id)
-            # Time and money of the second making are its own, and so is its number; all else must be equal.
-            same = replace(again, metrics=stored.metrics, version=stored.version, report_id=stored.report_id) == stored
-            filled = None if schema is None else await engine.structure(again, schema, from_record=True)
-            return stored.run_id, same, filled
-
-    replayed, same, filled = run_async(job, as_json=as_json)
+    replayed, same, filled = of_engine(made_again, {"home": home}, as_json=as_json)
     if schema is not None:
         print_json({"run_id": replayed, "same": same, **(filled if isinstance(filled, dict) else {})})
     elif as_json:
@@ -239,14 +212,11 @@ def replay(
 def cancel(run_id: RunId, home: options.Home = None, as_json: options.Json = False) -> None:
     """Stop a run, whichever process works on it; what was paid for is kept, and it can be resumed."""
 
-    async def job() -> tuple[str, RunStatus]:
-        from pincite.engine import Engine
+    async def stopped(engine: "Engine") -> tuple[str, RunStatus]:
+        status = await engine.cancel(run_id)
+        return (await engine.run(run_id)).run_id, status
 
-        async with Engine.from_settings(home=home) as engine:
-            status = await engine.cancel(run_id)
-            return (await engine.view(run_id)).record.run_id, status
-
-    cancelled, status = run_async(job, as_json=as_json)
+    cancelled, status = of_engine(stopped, {"home": home}, as_json=as_json)
     if as_json:
         print_json({"run_id": cancelled, "status": status})
     elif status == RunStatus.RUNNING:
@@ -272,21 +242,19 @@ def export(
 ) -> None:
     """Write a run's report in another format; `--evidence` is about wacz."""
 
-    async def job() -> bytes:
+    async def written(engine: "Engine") -> bytes:
         from pincite.domain.markdown import restyle
-        from pincite.engine import Engine
 
         wanted = format_ or (format_of(output) if output else "md")
         if output is not None:
             # Before the report is made: a file that can't be written is told at once.
             vet_output(output, report_formats(), wanted)
-        async with Engine.from_settings(home=home) as engine:
-            if wanted == BUNDLE:
-                return await engine.bundle(run_id, vetted(evidence))
-            made = await engine.export(await engine.report(run_id), wanted)
-            return restyle(made.decode(), "[n](citation:n)").encode() if (wanted, marks) == ("md", "linked") else made
+        if wanted == BUNDLE:
+            return await engine.bundle(run_id, vetted(evidence))
+        made = await engine.export(await engine.report(run_id), wanted)
+        return restyle(made.decode(), "[n](citation:n)").encode() if (wanted, marks) == ("md", "linked") else made
 
-    data = run_async(job, as_json=as_json)
+    data = of_engine(written, {"home": home}, as_json=as_json)
     if output is None:
         print_bytes(data)
         return
@@ -296,14 +264,7 @@ def export(
 @app.command()
 def delete(run_id: RunId, home: options.Home = None, as_json: options.Json = False) -> None:
     """Delete a run, its events, claims and the pages only it uses."""
-
-    async def job() -> str:
-        from pincite.engine import Engine
-
-        async with Engine.from_settings(home=home) as engine:
-            return await engine.delete(run_id)
-
-    deleted = run_async(job, as_json=as_json)
+    deleted = of_engine(lambda engine: engine.delete(run_id), {"home": home}, as_json=as_json)
     if as_json:
         print_json({"deleted": deleted})
     else:

@@ -8,13 +8,11 @@ import typer
 
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import vet_output
-from pincite.surfaces.cli.run import guarded, note, print_json, print_text, run_async
+from pincite.surfaces.cli.run import guarded, note, of_engine, print_json, print_text, print_value
 from pincite.surfaces.cli.serve import vet_server
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from pincite.wiring.sharing import Exported, Imported
 
 app = typer.Typer(
     help="Share pages and search answers with other installations.", no_args_is_help=True, rich_markup_mode=None
@@ -24,14 +22,7 @@ app = typer.Typer(
 @app.command("key")
 def key(home: options.Home = None, as_json: options.Json = False) -> None:
     """Print the public key by which others know this installation; made at first use."""
-
-    async def job() -> str:
-        from pincite.engine import Engine
-
-        async with Engine.from_settings(home=home) as engine:
-            return await engine.share_key()
-
-    found = run_async(job, as_json=as_json)
+    found = of_engine(lambda engine: engine.share_key(), {"home": home}, as_json=as_json)
     if as_json:
         print_json({"key": found})
     else:
@@ -45,19 +36,10 @@ def export(
     as_json: options.Json = False,
 ) -> None:
     """Write a signed bundle of the captures and search answers that may be shared."""
-
-    async def job() -> "Exported":
-        from pincite.engine import Engine
-
-        vet_output(file)
-        async with Engine.from_settings(home=home) as engine:
-            return await engine.share_export(file)
-
-    made = run_async(job, as_json=as_json)
+    guarded(lambda: vet_output(file), as_json=as_json)
+    made = of_engine(lambda engine: engine.share_export(file), {"home": home}, as_json=as_json)
     if as_json:
-        from pincite.domain.codec import to_json
-
-        print_json(to_json(made, outside=True))
+        print_value(made)
         return
     print_text(f"{file}: {made.captures} captures and {made.answers} search answers, {made.size_bytes} bytes")
     print_text(f"signed with {made.key}")
@@ -74,18 +56,9 @@ def take_in(
     as_json: options.Json = False,
 ) -> None:
     """Take in a bundle of another installation; every item is checked again here."""
-
-    async def job() -> "Imported":
-        from pincite.engine import Engine
-
-        async with Engine.from_settings(home=home) as engine:
-            return await engine.share_import(file, key=signed_by)
-
-    taken = run_async(job, as_json=as_json)
+    taken = of_engine(lambda engine: engine.share_import(file, key=signed_by), {"home": home}, as_json=as_json)
     if as_json:
-        from pincite.domain.codec import to_json
-
-        print_json(to_json(taken, outside=True))
+        print_value(taken)
         return
     print_text(f"{taken.captures} captures and {taken.answers} search answers of {taken.shared_by}")
     note(_counted("Refused", taken.refused))

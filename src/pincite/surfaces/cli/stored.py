@@ -9,14 +9,12 @@ import typer
 
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import vet_output
-from pincite.surfaces.cli.run import confirmed, note, print_json, print_text, results, run_async
+from pincite.surfaces.cli.run import confirmed, note, of_engine, print_json, print_text, print_value, results, run_async
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pincite.domain.library import IndexReport
     from pincite.domain.records import LoggedCall
-    from pincite.wiring import CacheCleared, CacheStats
+    from pincite.engine import Engine
     from pincite.wiring.scopes import Expired, Removed
 
 # A screenful; `pincite doctor` counts them all.
@@ -40,18 +38,13 @@ def index(
 ) -> None:
     """Index local pages. Running it again reads only what changed."""
 
-    async def job() -> "list[IndexReport]":
-        from pincite.engine import Engine
-
-        async with Engine.from_settings(home=home) as engine:
-            return [await engine.index(path, vectors=not words_only) for path in paths]
+    async def indexed(engine: "Engine") -> "list[IndexReport]":
+        return [await engine.index(path, vectors=not words_only) for path in paths]
 
     stopped = "Stopped; pages that were indexed are kept. The same command goes on."
-    summaries = run_async(job, as_json=as_json, stopped=lambda: stopped)
+    summaries = of_engine(indexed, {"home": home}, as_json=as_json, stopped=lambda: stopped)
     if as_json:
-        from pincite.domain.codec import to_json
-
-        print_json([to_json(summary, outside=True) for summary in summaries])
+        print_value(summaries)
         return
     for path, summary in zip(paths, summaries, strict=True):
         print_text(
@@ -90,18 +83,9 @@ _MEGABYTE = 1_000_000
 @cache_app.command()
 def stats(home: options.Home = None, as_json: options.Json = False) -> None:
     """Print what cached answers and captured pages take up."""
-
-    async def job() -> "CacheStats":
-        from pincite.engine import Engine
-
-        async with Engine.from_settings(home=home) as engine:
-            return await engine.cache_stats()
-
-    held = run_async(job, as_json=as_json)
+    held = of_engine(lambda engine: engine.cache_stats(), {"home": home}, as_json=as_json)
     if as_json:
-        from pincite.domain.codec import to_json
-
-        print_json(to_json(held, outside=True))
+        print_value(held)
         return
     print_text(f"cache: {held.entries} entries, {held.size_bytes / _MEGABYTE:.1f} MB")
     print_text(f"captured pages: {held.captured_bytes / _MEGABYTE:.1f} MB, compressed")
@@ -110,18 +94,9 @@ def stats(home: options.Home = None, as_json: options.Json = False) -> None:
 @cache_app.command()
 def clear(home: options.Home = None, as_json: options.Json = False) -> None:
     """Empty the cache and forget pages that no run refers to; runs and reports stay whole."""
-
-    async def job() -> "CacheCleared":
-        from pincite.engine import Engine
-
-        async with Engine.from_settings(home=home) as engine:
-            return await engine.clear_cache()
-
-    gone = run_async(job, as_json=as_json)
+    gone = of_engine(lambda engine: engine.clear_cache(), {"home": home}, as_json=as_json)
     if as_json:
-        from pincite.domain.codec import to_json
-
-        print_json(to_json(gone, outside=True))
+        print_value(gone)
         return
     print_text(f"Removed {gone.entries} cache entries and {gone.captures} captures that no run refers to.")
 
@@ -217,18 +192,11 @@ def log(
     as_json: options.Json = False,
 ) -> None:
     """List the calls that were made: when, by which surface, what came of them, time and money."""
-
-    async def job() -> "Sequence[LoggedCall]":
-        from pincite.engine import Engine
-
-        async with Engine.from_settings(home=home) as engine:
-            return await engine.log(limit, tool=tool, run_id=run_id, session_id=session)
-
-    found = run_async(job, as_json=as_json)
+    found = of_engine(
+        lambda engine: engine.log(limit, tool=tool, run_id=run_id, session_id=session), {"home": home}, as_json=as_json
+    )
     if as_json:
-        from pincite.domain.codec import to_json
-
-        print_json([to_json(call, outside=True) for call in found])
+        print_value(found)
         return
     for call in found:
         print_text(_line(call))

@@ -13,12 +13,12 @@ from pincite.domain.reasons import reason_text
 from pincite.domain.requests import SearchRequest
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import read_bytes
-from pincite.surfaces.cli.run import note, print_json, print_text, printable, run_async
+from pincite.surfaces.cli.run import note, of_engine, print_json, print_text, print_value, printable
 
 if TYPE_CHECKING:
     from pincite.domain.fetch import FetchResult
     from pincite.domain.search import SearchResponse
-    from pincite.research.summary import Summarised
+    from pincite.engine import Engine
 
 
 # What a document may have (`document_max_bytes`); the limit of its kind is looked at when it is read.
@@ -37,23 +37,18 @@ def search(
 ) -> None:
     """Search the web or a local library."""
 
-    async def job() -> "tuple[SearchResponse, tuple[str, ...]]":
-        from pincite.engine import Engine
+    async def find(engine: "Engine") -> "tuple[SearchResponse, tuple[str, ...]]":
+        # Before the search, since the search itself changes which engine would be asked next.
+        plan = await engine.explain_search(asked.asked()) if explain else ()
+        return await engine.search(asked), plan
 
-        overrides: dict[str, object] = {"source": asked.source or None, "max_cost_usd": asked.cost_cap()}
-        overrides |= {"home": home, "embeddings": "none" if words_only else None}
-        async with Engine.from_settings(**overrides) as engine:
-            # Before the search, since the search itself changes which engine would be asked next.
-            plan = await engine.explain_search(asked.asked()) if explain else ()
-            return await engine.search(asked), plan
-
-    response, plan = run_async(job, as_json=as_json)
+    settings: dict[str, object] = {"source": asked.source or None, "max_cost_usd": asked.cost_cap()}
+    settings |= {"home": home, "embeddings": "none" if words_only else None}
+    response, plan = of_engine(find, settings, as_json=as_json)
     for line in (*plan, *(account(response) if explain else ())):
         note(line)
     if as_json:
-        from pincite.domain.codec import to_json
-
-        print_json(to_json(response, outside=True))
+        print_value(response)
     elif not response.results:
         print_text("No results.")
     elif sys.stdout.isatty():
@@ -109,31 +104,17 @@ def _print_table(response: "SearchResponse") -> None:
 
 
 @options.asking(FetchRequest, user_triggered=True)
-def fetch(
-    asked: FetchRequest,
-    llm: options.Llm = None,
-    source: options.Source = None,
-    resolve: options.Resolve = None,
-    allow_network: options.AllowNetwork = None,
-    home: options.Home = None,
-    as_json: options.Json = False,
-) -> None:
+@options.configured("llm", "source", "resolve", "allow_network", "home")
+def fetch(asked: FetchRequest, settings: dict[str, object], as_json: options.Json = False) -> None:
     """Read one page safely and politely, or a file of yours."""
 
-    async def job() -> "FetchResult":
-        from pincite.engine import Engine
-
-        file = _file_named(asked.url)
-        given = None if file is None else read_bytes(file, "Give a file that you may read.")
-
-        overrides = {"source": options.joined(source), "llm": llm, "home": home}
-        network = {"resolve": options.joined(resolve), "allow_networks": options.joined(allow_network)}
-        async with Engine.from_settings(**overrides, **network) as engine:
-            if file is not None and given is not None:
-                return await engine.parse(given, name=file.name, request=asked)
+    async def read(engine: "Engine") -> "FetchResult":
+        if (file := _file_named(asked.url)) is None:
             return await engine.fetch(asked)
+        given = read_bytes(file, "Give a file that you may read.")
+        return await engine.parse(given, name=file.name, request=asked)
 
-    result = run_async(job, as_json=as_json)
+    result = of_engine(read, settings, as_json=as_json)
     if as_json:
         from pincite.domain.codec import to_json
 
@@ -188,28 +169,16 @@ def _header(result: "FetchResult") -> str:
     return "---\n" + "".join(f"{name}: {' '.join(value.split())}\n" for name, value in lines if value) + "---\n"
 
 
+@options.configured("llm", "judge", "source", "resolve", "allow_network", "home")
 def summarize(
     target: Annotated[str, typer.Argument(help="A page's URL, or a finished run: its id, or `last`.")],
     sentences: Annotated[int, typer.Option(min=1, max=20, help="Sentences at most.")] = 8,
-    llm: options.Llm = None,
-    judge: options.Judge = None,
-    source: options.Source = None,
-    resolve: options.Resolve = None,
-    allow_network: options.AllowNetwork = None,
-    home: options.Home = None,
+    *,
+    settings: dict[str, object],
     as_json: options.Json = False,
 ) -> None:
     """Print the main points of a page or a run, each with its passage."""
-
-    async def job() -> "Summarised":
-        from pincite.engine import Engine
-
-        overrides = {"source": options.joined(source), "llm": llm, "judge": judge, "home": home}
-        network = {"resolve": options.joined(resolve), "allow_networks": options.joined(allow_network)}
-        async with Engine.from_settings(**overrides, **network) as engine:
-            return await engine.summarize(target, sentences=sentences)
-
-    found = run_async(job, as_json=as_json)
+    found = of_engine(lambda engine: engine.summarize(target, sentences=sentences), settings, as_json=as_json)
     if as_json:
         from pincite.surfaces.requests import summary_json
 
