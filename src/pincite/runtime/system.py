@@ -5,13 +5,13 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path, PurePosixPath
-from types import ModuleType
-from typing import Final
+from types import MappingProxyType, ModuleType
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from pincite.domain.errors import TooManyOpenFiles
@@ -146,3 +146,26 @@ def _origin() -> str:
     vcs = found.get("vcs_info", {}).get("vcs", "")
     url = str(found.get("url", ""))
     return f"{vcs}+{url}" if vcs else url
+
+
+# Options of every connection to PostgreSQL, so that none waits for ever for a machine that is gone. One that the URL
+# names counts instead.
+#
+# Source: PostgreSQL, "Parameter Key Words" of libpq; psycopg 3, `Connection.connect`.
+CONNECTION: Final[Mapping[str, int | None]] = MappingProxyType(
+    {
+        "prepare_threshold": None,  # no server-side prepared statements: they break behind a transaction pooler
+        "connect_timeout": 10,
+        # A server that vanished without a word is noticed within about a minute, over TCP.
+        "keepalives_idle": 30,
+        "keepalives_interval": 10,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 60_000,
+    }
+)
+
+
+def options_beside(url: str) -> dict[str, Any]:  # for `psycopg.connect`, whose arguments are of many types
+    """What to pass beside a `postgresql://` URL: each option that it does not name itself."""
+    named = {part.partition("=")[0] for part in url.partition("?")[2].split("&")}
+    return {name: value for name, value in CONNECTION.items() if name not in named}

@@ -52,8 +52,7 @@ from pincite.domain.errors import (
     StorageUnavailable,
 )
 from pincite.ports import Clock
-from pincite.runtime.postgresql import CONNECTION
-from pincite.runtime.system import SystemClock, install_extra, make_private
+from pincite.runtime.system import CONNECTION, SystemClock, install_extra, make_private
 from pincite.storage import failures, migrations
 from pincite.storage.connections import WAIT_S, IdleConnections, RetryPolicy
 from pincite.storage.home_files import can_only_be_read, open_read_only, switch_to_wal

@@ -185,10 +185,10 @@ class Shared:
     async def _open_dispatcher(self) -> Dispatcher:
         url = self._settings.shared_database
         if url is None:
-            from pincite.dispatch.local import LocalDispatcher
+            from pincite.dispatch import LocalDispatcher
 
             return LocalDispatcher()
-        from pincite.dispatch.procrastinate import open_procrastinate
+        from pincite.dispatch import open_procrastinate
 
         # Without the driver that SQLAlchemy's URLs name: this one goes to psycopg itself.
         place = "postgresql://" + url.partition("://")[2]

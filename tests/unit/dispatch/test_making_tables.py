@@ -4,8 +4,8 @@ import anyio
 import psycopg
 import pytest
 
-from pincite.dispatch import procrastinate
-from pincite.dispatch.procrastinate import open_procrastinate
+from pincite import dispatch
+from pincite.dispatch import open_procrastinate
 from pincite.domain.errors import Locked
 
 
@@ -24,9 +24,9 @@ async def test_many_processes_that_start_at_once_make_them_once(postgresql_datab
 async def test_one_that_is_frozen_while_it_makes_them_is_not_waited_for_without_end(
     postgresql_database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(procrastinate, "_LOCK_WAIT_S", 0.2)
+    monkeypatch.setattr(dispatch, "_LOCK_WAIT_S", 0.2)
     with psycopg.connect(postgresql_database) as frozen:
-        frozen.execute(f"SELECT pg_advisory_xact_lock({procrastinate._SCHEMA_LOCK})".encode())
+        frozen.execute(f"SELECT pg_advisory_xact_lock({dispatch._SCHEMA_LOCK})".encode())
         with pytest.raises(Locked) as caught:
             async with open_procrastinate(postgresql_database, listen=False):
                 pass

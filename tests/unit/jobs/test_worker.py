@@ -7,8 +7,7 @@ import anyio
 import psycopg
 import pytest
 
-from pincite import jobs
-from pincite.dispatch import procrastinate
+from pincite import dispatch, jobs
 from pincite.domain.events import EventType, RunStatus
 from pincite.engine import Engine, RunOptions
 from pincite.execution import KILLS_WORKERS, MAX_DEATHS
@@ -82,7 +81,7 @@ async def test_a_worker_without_work_keeps_four_connections(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "CALM_S", 0.4)
-    monkeypatch.setattr(procrastinate, "_IDLE_S", 0.4)
+    monkeypatch.setattr(dispatch, "_IDLE_S", 0.4)
     monkeypatch.setattr(jobs, "SWEEP_S", 0.1)
     query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
     ended: dict[str, RunStatus | None] = {}

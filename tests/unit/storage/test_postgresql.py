@@ -9,8 +9,7 @@ from pincite.domain.budget import Budget
 from pincite.domain.errors import StorageUnavailable
 from pincite.domain.events import RunStatus
 from pincite.domain.records import RunRecord
-from pincite.runtime.postgresql import options_beside
-from pincite.runtime.system import SystemClock
+from pincite.runtime.system import SystemClock, options_beside
 from pincite.storage import runs
 from pincite.storage.schema import metadata
 from pincite.storage.service import open_storage

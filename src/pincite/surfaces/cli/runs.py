@@ -97,7 +97,7 @@ def show(
             event["type"] = event_name(EventType(str(event["type"])), event_names.value)
         print_json(shown)
         return
-    from pincite.surfaces.cli.run_view import render_run
+    from pincite.surfaces.cli.progress import render_run
 
     print_text(render_run(view))
 
@@ -118,7 +118,7 @@ def _show_trace(run_id: str, home: Path | None, *, as_json: bool) -> None:
         view = await engine.view(run_id)
         return view, await engine.calls(view.record.run_id)
 
-    from pincite.surfaces.cli.run_view import render_trace, trace_json
+    from pincite.surfaces.cli.progress import render_trace, trace_json
 
     view, calls = of_engine(traced, {"home": home}, as_json=as_json)
     if as_json:

@@ -1,9 +1,11 @@
-"""Wake-ups by Procrastinate on PostgreSQL: priorities, spreading over workers, LISTEN and NOTIFY.
+"""How workers are woken for runs: within one process, or by Procrastinate on PostgreSQL.
 
-Its jobs are hints. What it says about a job (done, doing, failed) is not believed: a frozen worker that wakes writes
-`succeeded` over another's work (ADR 0010). So no job is retried, and what dead workers left is only cleared away.
+Who may work on a run is decided by the run's own row (lease and epoch, `storage.queue`); a wake-up may be lost or come
+twice and nothing is lost or done twice.
 """
 
+import heapq
+import itertools
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -14,8 +16,59 @@ import anyio.lowlevel
 
 from pincite.domain.errors import ExtraNotInstalled, Locked, StorageUnavailable
 from pincite.domain.records import Offer
-from pincite.runtime.postgresql import options_beside
-from pincite.runtime.system import install_extra
+from pincite.runtime.system import install_extra, options_beside
+
+log = logging.getLogger(__name__)
+
+# Hints only: a run that is not in the heap is found by the next sweep of the database.
+_MAX_WAITING: Final = 10_000
+
+
+class LocalDispatcher:
+    """Implements `ports.Dispatcher`. What does not fit is dropped: the queue offers it again."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, int, Offer]] = []
+        self._known: set[tuple[str, str]] = set()
+        self._numbers = itertools.count()
+        self._news = anyio.Event()
+
+    async def enqueue(self, offer: Offer) -> None:
+        """Have this process look at the run; a second call while the first waits changes nothing."""
+        place = (offer.scope, offer.run_id)
+        if place in self._known or len(self._heap) >= _MAX_WAITING:
+            return
+        self._known.add(place)
+        heapq.heappush(self._heap, (-offer.priority, next(self._numbers), offer))
+        self._wake()
+
+    async def serve(self, work: Callable[[Offer], Awaitable[None]], slots: int, stopping: anyio.Event) -> None:
+        """Give offers to `work`, so many at a time, until `stopping`; returns when the last one is done."""
+        async with anyio.create_task_group() as tasks:
+            for _ in range(slots):
+                tasks.start_soon(self._consume, work, stopping)
+            await stopping.wait()
+            self._wake()
+
+    async def _consume(self, work: Callable[[Offer], Awaitable[None]], stopping: anyio.Event) -> None:
+        while not stopping.is_set():
+            news = self._news
+            if not self._heap:
+                await news.wait()
+                continue
+            _, _, offer = heapq.heappop(self._heap)
+            self._known.discard((offer.scope, offer.run_id))
+            await work(offer)
+
+    def _wake(self) -> None:
+        self._news.set()
+        self._news = anyio.Event()
+
+
+# By Procrastinate on PostgreSQL: priorities, spreading over workers, LISTEN and NOTIFY.
+#
+# Its jobs are hints. What it says about a job (done, doing, failed) is not believed: a frozen worker that wakes writes
+# `succeeded` over another's work (ADR 0010). So no job is retried, and what dead workers left is only cleared away.
 
 QUEUE: Final = "pincite"
 _TASK: Final = "pincite.run"
@@ -41,8 +94,6 @@ _STOP_AT_MOST_S: Final = 30.0
 _LOCK_WAIT_S: Final = 20.0
 # Key of the advisory lock under which one process makes the tables of Procrastinate (any number, fixed for ever).
 _SCHEMA_LOCK: Final = 7_046_252
-
-log = logging.getLogger(__name__)
 
 
 class ProcrastinateDispatcher:
