@@ -42,11 +42,12 @@ from pincite.domain.search import Depth, Query, SearchResponse
 from pincite.runtime.limiter import BATCH, INTERACTIVE, MemoryLimiter
 from pincite.runtime.system import SystemClock
 from pincite.search.catalogue import CATALOGUE, Terms
-from pincite.search.provider import Batched, Row, Surroundings, build_response
+from pincite.search.provider import Batched, Surroundings
 from pincite.search.providers.brave import Brave
 from pincite.search.providers.exa import Exa
 from pincite.search.providers.serper import Serper
 from pincite.search.providers.tavily import Tavily
+from pincite.search.results import Row, build_response
 from pincite.search.service import SearchOptions, SearchService
 from pincite.search.shared_answers import AnswerIntake, item_of_stored
 from pincite.search.store import AnswerStore, CacheCounts, Scopes

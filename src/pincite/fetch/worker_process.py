@@ -11,7 +11,6 @@ import resource
 import struct
 import sys
 from collections.abc import Callable
-from datetime import datetime
 from functools import partial
 from importlib import import_module
 from typing import Any, BinaryIO
@@ -19,36 +18,14 @@ from typing import Any, BinaryIO
 from pincite.domain import errors
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import ParseError, PinciteError, TooLarge
-from pincite.domain.items import Item
-from pincite.domain.page import Block, BlockKind, CellSpan, Document, Link, Mark, MarkKind
+from pincite.domain.page import Document
 
 # How a document crosses from a worker process: compact JSON, never pickle, since the sender read hostile input.
-
-_FIELDS = ("extractor", "version", "title", "byline", "site_name", "description", "language", "canonical_url")
 
 
 def pack_document(document: Document) -> bytes:
     """The document as bytes for `unpack_reply`."""
-    blocks = [
-        [
-            block.kind, block.text, block.level, block.ordered, block.number, block.language, block.rows,
-            block.has_header, [[mark.start, mark.end, mark.kind, mark.href, mark.title] for mark in block.marks],
-            block.page, block.secondary, block.parent, block.note, block.header_rows, block.header_columns,
-            [[span.row, span.column, span.rows, span.columns] for span in block.spans],
-        ]
-        for block in document.blocks
-    ]  # fmt: skip  # in the order that `_block` reads
-    structure: object = to_json(document.structure, sparse=True)
-    value: dict[str, object] = {name: getattr(document, name) for name in _FIELDS} | {
-        "blocks": blocks,
-        "published_at": document.published_at and document.published_at.isoformat(),
-        "modified_at": document.modified_at and document.modified_at.isoformat(),
-        "links": [[link.url, link.text, link.rank] for link in document.links],
-        "warnings": document.warnings,
-        "signals": document.signals,
-        "structure": structure,
-    }
-    return _bytes({"document": value})
+    return _bytes({"document": to_json(document, sparse=True)})
 
 
 def pack_error(error: errors.PinciteError) -> bytes:
@@ -64,11 +41,12 @@ def unpack_reply(reply: bytes) -> Document:
     """
     try:
         value = json.loads(reply)
-        if "error" in value:
-            raise _error(*value["error"])
-        return _document(value["document"])
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+        told = _error(*value["error"]) if "error" in value else from_json(Document, value["document"])
+    except (ValueError, TypeError, KeyError, errors.ParseError) as error:
         raise errors.ParseError("the reader gave no sensible answer", reason="parser_failed") from error
+    if isinstance(told, PinciteError):
+        raise told
+    return told
 
 
 def _bytes(value: object) -> bytes:
@@ -82,46 +60,6 @@ def _error(code: str, message: str, reason: str, hint: str, context: dict[str, A
     return kind(message, reason=reason, hint=hint, context=context)
 
 
-def _document(value: dict[str, Any]) -> Document:
-    return Document(
-        blocks=tuple(_block(*row) for row in value["blocks"]),
-        published_at=_moment(value["published_at"]),
-        modified_at=_moment(value["modified_at"]),
-        links=tuple(Link(url, text, rank) for url, text, rank in value["links"]),
-        warnings=tuple(value["warnings"]),
-        signals=tuple(value["signals"]),
-        structure=tuple(from_json(Item, item) for item in value["structure"]),
-        **{name: str(value[name]) for name in _FIELDS},
-    )
-
-
-def _block(*row: Any) -> Block:
-    kind, text, level, ordered, number, language, rows, has_header, marks, page, secondary, *structure, spans = row
-    parent, note, header_rows, header_columns = structure
-    return Block(
-        BlockKind(kind),
-        text,
-        level,
-        ordered,
-        number,
-        language,
-        tuple(tuple(cells) for cells in rows),
-        has_header,
-        tuple(Mark(start, end, MarkKind(mark), href, title) for start, end, mark, href, title in marks),
-        page,
-        secondary,
-        parent,
-        note,
-        header_rows,
-        header_columns,
-        tuple(CellSpan(*span) for span in spans),
-    )
-
-
-def _moment(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
-
-
 HEADER = struct.Struct(">II")
 REPLY = struct.Struct(">I")
 # A document is some times its body with offsets and links.
@@ -129,8 +67,6 @@ _MAX_REPLY_BYTES = 256_000_000
 # A page makes tens of thousands of objects and next to no cycles; looking for those after every 700 objects, as is
 # Python's default, took 13 % of the time of 100 labelled pages.
 OBJECTS_BETWEEN_COLLECTIONS = 200_000
-
-
 Read = Callable[[bytes, str, str | None], Document]
 
 

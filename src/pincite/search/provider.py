@@ -1,195 +1,43 @@
-"""What the adapters of provider APIs have in common, from their client to results made of an engine's rows.
+"""What the adapters of provider APIs have in common: client, clock, URL policy, the record of raw answers, errors.
 
-Results have clean text, canonical URLs and dates, and counts of what was dropped.
+What engines say instead of an answer is in `apis.client`; what their rows become in `results`.
 """
 
-import html
-import re
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import field
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal, InvalidOperation
-from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import anyio
 
-from pincite.apis.client import Answer, ApiClient, ApiSettings, number, wrong_shape
-from pincite.domain.errors import InvalidInput, InvalidUrl, PinciteError, PolicyRefusal, SearchProviderUnavailable
+from pincite.apis.client import (
+    Answer,
+    ApiClient,
+    ApiSettings,
+    bad_key,
+    missing_key,
+    out_of_credit,
+    rate_limited,
+    wait_of,
+    wrong_shape,
+)
+from pincite.domain.errors import (
+    InvalidInput,
+    PageBlocked,
+    PinciteError,
+    ProviderAuth,
+    SearchProviderUnavailable,
+)
 from pincite.domain.frozen import dataclass
-from pincite.domain.search import LeftOut, Query, SearchInfo, SearchResponse, SearchResult
+from pincite.domain.search import Query, SearchResponse
 from pincite.ports import BatchSearchProvider, Clock
+from pincite.search.catalogue import card_of
 from pincite.search.health import Quota, heed
-from pincite.urls import DEFAULT, UrlPolicy, mask_url, vet_url
+from pincite.search.results import NOTHING_MORE, Extras, Row, build_response, clean
+from pincite.urls import DEFAULT, UrlPolicy
 
 if TYPE_CHECKING:
     import httpx2
-
-
-# From an engine's rows to our results: clean text, canonical URLs, dates, and counts of what was dropped.
-#
-# What engines say instead of an answer is in `apis.client`.
-
-# Engines give 150 to 400; longer extracts are cut to what a reader or a model skims.
-SNIPPET_CHARS = 400
-# No call costs as much: a larger figure is a mistake in the answer, and the list price counts.
-_MOST_CREDITS = 10_000
-# Titles are shown in lists; longer ones are keywords for engines.
-_TITLE_CHARS = 300
-# Only of results that are left out, to name them; those that are kept keep their whole URL.
-_URL_CHARS = 300
-# To say what kind of results was left out; the rest is counted.
-_LEFT_OUT_MAX = 10
-_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,300}>|<!--.{0,500}?-->", re.DOTALL)
-_INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffd]")
-_AGO = re.compile(r"(\d+)\s*(minute|min|hour|hr|day|week|month|year)s?\s+ago", re.IGNORECASE)
-_UNIT_DAYS = {
-    "minute": 1 / 1440,
-    "min": 1 / 1440,
-    "hour": 1 / 24,
-    "hr": 1 / 24,
-    "day": 1.0,
-    "week": 7.0,
-    "month": 30.0,
-    "year": 365.0,
-}
-# "999999 years ago" would be before the first year that Python knows.
-_ERA_DAYS = 100 * 365.0
-_DATE_FORMATS = ("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%Y/%m/%d", "%m/%d/%Y")
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """What an adapter read for one hit; of any type, since engines break their own contracts."""
-
-    title: Any
-    url: Any
-    snippet: Any
-    score: Any = None
-    published: Any = None
-
-
-@dataclass(frozen=True, slots=True)
-class Extras:
-    """What came besides the hits."""
-
-    answer: Any = None
-    follow_up_questions: Any = ()
-    cost_usd: Decimal = Decimal(0)
-    reason: str = ""
-
-
-NOTHING_MORE = Extras()
-
-
-def build_response(
-    provider: str,
-    query: Query,
-    rows: Iterable[Row],
-    now: datetime,
-    extras: Extras = NOTHING_MORE,
-    *,
-    policy: UrlPolicy = DEFAULT,
-) -> SearchResponse:
-    """The response of one engine in its own order; unusable rows are dropped and counted by reason."""
-    dropped: Counter[str] = Counter()
-    results: list[SearchResult] = []
-    left_out: list[LeftOut] = []
-    for row in rows:
-        url, why = _usable_url(row.url, policy)
-        if url is None:
-            dropped[why] += 1
-            if why != "no_url" and len(left_out) < _LEFT_OUT_MAX:
-                left_out.append(_left_out(row, why))
-            continue
-        results.append(
-            SearchResult(
-                title=clean(row.title, _TITLE_CHARS) or url,
-                url=url,
-                snippet=clean(row.snippet, SNIPPET_CHARS),
-                provider=provider,
-                rank=len(results) + 1,
-                score=_number(row.score),
-                published_at=parse_date(row.published, now),
-            )
-        )
-    follow_ups = extras.follow_up_questions if isinstance(extras.follow_up_questions, list | tuple) else ()
-    info = SearchInfo(
-        cost_usd=extras.cost_usd, fetched_at=now, dropped=dict(dropped), reason=extras.reason, left_out=tuple(left_out)
-    )
-    return SearchResponse(
-        query=query.text,
-        results=tuple(results[: query.max_results]),
-        answer=clean(extras.answer, 4_000) or None,
-        follow_up_questions=tuple(filter(None, (clean(text, 300) for text in follow_ups[:20]))),
-        info=info,
-    )
-
-
-def _left_out(row: Row, why: str) -> LeftOut:
-    url = clean(mask_url(str(row.url).strip()[:_URL_CHARS]), _URL_CHARS)
-    return LeftOut(clean(row.title, _TITLE_CHARS) or url, url, why)
-
-
-def clean(value: Any, max_chars: int) -> str:
-    """`value` as one line of text without markup and invisible characters, cut at a word; not-text gives nothing."""
-    if not isinstance(value, str):
-        return ""
-    text = value[: max_chars * 20]
-    text = _TAG.sub(" ", html.unescape(_TAG.sub(" ", text)))
-    text = " ".join(_INVISIBLE.sub("", text).encode("utf-8", "ignore").decode().split())
-    if len(text) <= max_chars:
-        return text
-    cut = text[: max_chars - 1]
-    head = cut.rsplit(" ", 1)[0]
-    return (head if len(head) > max_chars * 0.6 else cut).rstrip(" ,;:-") + "…"
-
-
-def parse_date(value: Any, now: datetime) -> datetime | None:
-    """The moment an engine means by an ISO, RFC 2822, written-out or relative date; None when it can't be read."""
-    if not isinstance(value, str) or not (text := value.strip()[:80]):
-        return None
-    ago = _AGO.search(text)
-    if ago:
-        moment: datetime | None = now - timedelta(days=min(int(ago[1][:6]) * _UNIT_DAYS[ago[2].lower()], _ERA_DAYS))
-    elif text.lower() in {"yesterday", "today"}:
-        moment = now - timedelta(days=text.lower() == "yesterday")
-    else:
-        moment = _absolute_date(text)
-    if moment is None or not 1990 <= moment.year <= now.year + 1:
-        return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-
-
-def _absolute_date(text: str) -> datetime | None:
-    for read in (datetime.fromisoformat, parsedate_to_datetime):
-        try:
-            return read(text)
-        except (ValueError, IndexError, TypeError, OverflowError):
-            continue
-    for form in _DATE_FORMATS:
-        try:
-            return datetime.strptime(text, form).replace(tzinfo=UTC)
-        except ValueError:
-            continue
-    return None
-
-
-def _usable_url(value: Any, policy: UrlPolicy) -> tuple[str | None, str]:
-    if not isinstance(value, str) or not value.strip():
-        return None, "no_url"
-    try:
-        return vet_url(value.strip(), policy=policy), ""
-    except (InvalidUrl, PolicyRefusal) as error:
-        return None, error.reason
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if abs(value) < 1e15 else None  # neither `NaN` nor `Infinity`, which JSON has no words for
 
 
 def rows_in(provider: str, value: Any, what: str) -> list[Mapping[str, Any]]:
@@ -201,23 +49,6 @@ def rows_in(provider: str, value: Any, what: str) -> list[Mapping[str, Any]]:
     return [item for item in value if isinstance(item, Mapping)]
 
 
-def billed(value: Any, unit_usd: Decimal) -> Decimal | None:
-    """What a reported number of credits costs, or None when it isn't a believable number."""
-    used = number(value)
-    return None if used is None or used >= _MOST_CREDITS else Decimal(str(used)) * unit_usd
-
-
-def money(value: Any) -> Decimal | None:
-    """A reported amount in US dollars, or None when it isn't a plain non-negative number."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        amount = Decimal(str(value))
-    except InvalidOperation:
-        return None
-    return amount if amount.is_finite() and 0 <= amount < 1000 else None
-
-
 def bad_request(provider: str, detail: Any) -> InvalidInput:
     """The engine refuses the request itself; asking again won't help."""
     return InvalidInput(
@@ -227,7 +58,14 @@ def bad_request(provider: str, detail: Any) -> InvalidInput:
     )
 
 
-# What the adapters of provider APIs have in common: their client, clock, URL policy, and the record of raw answers.
+def key_of(name: str, settings: ApiSettings) -> str:
+    """The key. Errors: ProviderAuth (`missing_key`), which names the setting."""
+    if not settings.api_key:
+        raise missing_key(name, card_of(name).key_variable)
+    return settings.api_key
+
+
+Trouble = Literal["key", "credit", "plan", "rate", "blocked"]
 
 _NOTICES = ("detail", "error", "errors", "message")
 KeepAnswer = Callable[[str, Query, bytes], Awaitable[None]]
@@ -254,10 +92,16 @@ class ApiProvider(ABC):
     """Base of the adapters over HTTP APIs; each implements `ports.SearchProvider`."""
 
     name: ClassVar[str]
+    statuses: ClassVar[Mapping[int, Trouble]] = {}
+    """What its statuses mean besides 200, outages (5xx) and requests that it refuses (the rest)."""
+    pause_s: ClassVar[float | None] = None
+    """How long it is let alone where it limits the rate and does not say for how long."""
+    blocked_hint: ClassVar[str] = ""
 
     def __init__(self, settings: ApiSettings, around: Surroundings, headers: Mapping[str, str]) -> None:
         self.settings = settings
         self.around = around
+        self.card = card_of(self.name)
         self.api = ApiClient(self.name, settings, headers, transport=around.transport)
 
     @abstractmethod
@@ -268,6 +112,13 @@ class ApiProvider(ABC):
         """Close the connections."""
         await self.api.aclose()
 
+    async def asked(self, calling: Awaitable[Answer], query: Query) -> Answer:
+        """The answer to a call where it is a 200, as `kept`. Errors: those of `trouble`."""
+        answer = await self.kept(await calling, query)
+        if answer.status != 200:
+            raise self.trouble(answer)
+        return answer
+
     async def kept(self, answer: Answer, query: Query) -> Answer:
         """The answer, after its raw form was kept for audit where terms allow, and its rate headers were read."""
         if self.around.quota is not None:
@@ -275,6 +126,56 @@ class ApiProvider(ABC):
         if self.around.keep is not None:
             await self.around.keep(self.name, query, answer.body)
         return answer
+
+    def trouble(self, answer: Answer) -> PinciteError:
+        """What an answer means that is no 200: by `statuses`, else an outage or a request that was refused."""
+        match self.statuses.get(answer.status):
+            case "key":
+                return bad_key(self.name, self.card.key_variable)
+            case "credit":
+                return out_of_credit(self.name)
+            case "plan":
+                what = f"{self.name} does not allow this with the key"
+                return ProviderAuth(what, reason="not_in_plan", hint=f"Check the plan of {self.card.title}.")
+            case "rate":
+                return self.limited(answer)
+            case "blocked":
+                what = f"{self.name} refuses this client"
+                return PageBlocked(what, reason="provider_blocked", hint=self.blocked_hint)
+        if answer.status >= 500:
+            return outage(answer, self.wait_s(answer))
+        return bad_request(self.name, f"{answer.status} {self.said(answer)}".strip())
+
+    def limited(self, answer: Answer) -> PinciteError:
+        """Too many calls; the engine's own pause where it says nothing of a wait."""
+        wait_s = self.wait_s(answer)
+        return rate_limited(self.name, self.pause_s if wait_s is None else wait_s)
+
+    def wait_s(self, answer: Answer) -> float | None:
+        """Seconds that the engine asks to wait."""
+        return wait_of(answer, self.around.clock.now())
+
+    def said(self, answer: Answer) -> str:
+        """The engine's own words on what is wrong."""
+        return error_text(answer.quiet_object())
+
+    def response(self, query: Query, rows: Iterable[Row], extras: Extras = NOTHING_MORE) -> SearchResponse:
+        """The rows as results."""
+        return build_response(self.name, query, rows, self.around.clock.now(), extras, policy=self.around.policy)
+
+    def listed(self, value: Any, *, url: str = "url", snippet: str, score: str = "", published: str = "") -> list[Row]:
+        """A list of hits as rows, by the names of their members; of names with a bar the first with a value counts.
+
+        Errors: ProviderBadReply.
+        """
+
+        def member(hit: Mapping[str, Any], named: str) -> Any:
+            return next((found for name in named.split("|") if (found := hit.get(name))), None)
+
+        return [
+            Row(hit.get("title"), hit.get(url), member(hit, snippet), hit.get(score), member(hit, published))
+            for hit in rows_in(self.name, value, "results")
+        ]
 
 
 def outage(answer: Answer, wait_s: float | None = None) -> SearchProviderUnavailable:
@@ -300,13 +201,6 @@ def checked(answer: Answer, body: dict[str, Any], results: str) -> dict[str, Any
             context={"provider": answer.provider, "status": answer.status},
         )
     return body
-
-
-def other_status(answer: Answer, detail: Any, wait_s: float | None = None) -> PinciteError:
-    """What a status outside an adapter's own table means: 5xx an outage, the rest a refused request."""
-    if answer.status >= 500:
-        return outage(answer, wait_s)
-    return bad_request(answer.provider, f"{answer.status} {clean(detail, 160)}".strip())
 
 
 def error_text(body: Mapping[str, Any]) -> str:
@@ -343,10 +237,9 @@ class Batched:
     the others does it.
     """
 
-    def __init__(self, provider: BatchSearchProvider, clock: Clock, *, gather_s: float = GATHER_S) -> None:
+    def __init__(self, provider: BatchSearchProvider, clock: Clock) -> None:
         self._provider = provider
         self._clock = clock
-        self._gather_s = gather_s
         self._waiting: list[_Waiting] = []
         self._leading = anyio.Lock()
 
@@ -366,7 +259,7 @@ class Batched:
         mine = _Waiting(query)
         self._waiting.append(mine)
         try:
-            await self._clock.sleep(self._gather_s)
+            await self._clock.sleep(GATHER_S)
             async with self._leading:
                 if not mine.done.is_set():
                     await self._ask_for_all(mine)

@@ -18,8 +18,8 @@ from pincite.domain.search import ProviderAttempt, Query, SearchInfo, SearchResp
 from pincite.ports import Clock
 from pincite.search.catalogue import Terms, card_of
 from pincite.search.intent import Intent
-from pincite.search.provider import Row, build_response
 from pincite.search.request import exact_key
+from pincite.search.results import Row, build_response
 from pincite.search.store import TTL_S
 from pincite.sharing.items import Item, Kind, item_of
 from pincite.sharing.peers import Peer, Peers

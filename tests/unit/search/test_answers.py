@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.domain.search import Query
-from pincite.search.provider import Row, build_response, clean, money, parse_date
+from pincite.search.results import Row, build_response, clean, money, parse_date
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ANYTHING = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.text())

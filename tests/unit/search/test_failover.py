@@ -20,7 +20,7 @@ from pincite.domain.errors import (
 from pincite.domain.search import Query, SearchResponse
 from pincite.runtime.limiter import Rate
 from pincite.search.catalogue import card_of
-from pincite.search.provider import Row, build_response
+from pincite.search.results import Row, build_response
 from pincite.search.router import Engine
 from pincite.search.service import SearchOptions, SearchService
 from pincite.search.spending import BudgetSpending

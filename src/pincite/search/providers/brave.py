@@ -2,23 +2,13 @@
 
 from typing import Any
 
-from pincite.apis.client import Answer, ApiSettings, bad_key, missing_key, number, out_of_credit, rate_limited, wait_of
+from pincite.apis.client import Answer, ApiSettings, bad_key, number, out_of_credit, rate_limited
 from pincite.domain.errors import PinciteError, ProviderAuth
 from pincite.domain.search import Query, SearchResponse, Topic
 from pincite.search.catalogue import CATALOGUE
-from pincite.search.provider import (
-    ApiProvider,
-    Extras,
-    Row,
-    Surroundings,
-    bad_request,
-    build_response,
-    checked,
-    error_text,
-    other_status,
-    rows_in,
-)
+from pincite.search.provider import ApiProvider, Surroundings, bad_request, checked, key_of
 from pincite.search.request import quoted, with_operators
+from pincite.search.results import Extras
 
 _CARD = CATALOGUE["brave"]
 # Brave's own limit on `q`, beside 400 characters.
@@ -32,33 +22,54 @@ class Brave(ApiProvider):
     name = "brave"
 
     def __init__(self, settings: ApiSettings, around: Surroundings) -> None:
-        if not settings.api_key:
-            raise missing_key(self.name, _CARD.key_variable)
-        headers = {"X-Subscription-Token": settings.api_key, "Accept": "application/json"}
+        headers = {"X-Subscription-Token": key_of(self.name, settings), "Accept": "application/json"}
         super().__init__(settings, around, headers)
         # Gateways are configured without the version path, the engine's own base URL has it.
         self._prefix = "" if settings.base_url.rstrip("/").endswith(_VERSION_PATH) else _VERSION_PATH
 
     async def search(self, query: Query) -> SearchResponse:
         """One page of web or news results."""
-        now = self.around.clock.now()
         news = query.topic is Topic.NEWS
         path = f"{self._prefix}/{'news' if news else 'web'}/search"
-        answer = await self.kept(await self.api.get(path, request_params(query, now.date().isoformat())), query)
-        if answer.status != 200:
-            raise _error(answer, wait_of(answer, now))
+        today = self.around.clock.now().date().isoformat()
+        answer = await self.asked(self.api.get(path, request_params(query, today)), query)
         left, reset = _windows(answer, "remaining"), _windows(answer, "reset")
         if self.around.slow_down is not None and left and reset and left[0] == 0:
             await self.around.slow_down(float(reset[0]))
         body = checked(answer, answer.object(), "results" if news else "web")
         web = body if news else body.get("web") or {}
         found = web.get("results") if isinstance(web, dict) else web
-        rows = [
-            Row(row.get("title"), row.get("url"), row.get("description"), None, row.get("page_age") or row.get("age"))
-            for row in rows_in(self.name, found, "results")
-        ]
+        rows = self.listed(found, snippet="description", published="page_age|age")
         extras = Extras(cost_usd=_CARD.price.of(query.depth)) if _CARD.price else Extras()
-        return build_response(self.name, query, rows, now, extras, policy=self.around.policy)
+        return self.response(query, rows, extras)
+
+    def trouble(self, answer: Answer) -> PinciteError:
+        """Its codes say more than its statuses: a 429 is the rate or the month's quota."""
+        body = answer.quiet_object()
+        error: Any = body.get("error") or body.get("errors") or {}
+        error = error[0] if isinstance(error, list) and error else error
+        error = error if isinstance(error, dict) else {}
+        meta = error.get("meta")
+        code, component = str(error.get("code", "")), str(meta.get("component", "")) if isinstance(meta, dict) else ""
+        if answer.status in {401, 403} or component == "authentication" or code.startswith("SUBSCRIPTION_TOKEN"):
+            return bad_key(self.name, _CARD.key_variable)
+        if code == "OPTION_NOT_IN_PLAN":
+            return ProviderAuth(
+                "brave does not allow this with the key", reason="not_in_plan", hint="Check the plan of Brave."
+            )
+        if answer.status == 429:
+            left, limit, reset = (_windows(answer, name) for name in ("remaining", "limit", "reset"))
+            month_is_used_up = len(left) > 1 and len(limit) > 1 and left[1] == 0 and limit[1] > 0
+            if isinstance(meta, dict):
+                quota, used = number(meta.get("quota_limit")), number(meta.get("quota_current"))
+                month_is_used_up = month_is_used_up or bool(quota and used is not None and used >= quota)
+            if code == "QUOTA_LIMITED" or month_is_used_up:
+                return out_of_credit(self.name)
+            wait_s = self.wait_s(answer)
+            return rate_limited(self.name, wait_s if wait_s is not None else float(reset[0]) if reset else 1.0)
+        if answer.status >= 500:
+            return super().trouble(answer)
+        return bad_request(self.name, error.get("detail") or code or self.said(answer))
 
 
 def request_params(query: Query, today: str) -> dict[str, str]:
@@ -84,30 +95,3 @@ def request_params(query: Query, today: str) -> dict[str, str]:
 def _windows(answer: Answer, name: str) -> list[int]:
     parts = answer.headers.get(f"x-ratelimit-{name}", "").split(",")
     return [int(part) for part in map(str.strip, parts) if part.isdigit()]
-
-
-def _error(answer: Answer, wait_s: float | None) -> PinciteError:
-    body = answer.quiet_object()
-    error: Any = body.get("error") or body.get("errors") or {}
-    error = error[0] if isinstance(error, list) and error else error
-    error = error if isinstance(error, dict) else {}
-    meta = error.get("meta")
-    code, component = str(error.get("code", "")), str(meta.get("component", "")) if isinstance(meta, dict) else ""
-    if answer.status in {401, 403} or component == "authentication" or code.startswith("SUBSCRIPTION_TOKEN"):
-        return bad_key("brave", _CARD.key_variable)
-    if code == "OPTION_NOT_IN_PLAN":
-        return ProviderAuth(
-            "brave does not allow this with the key", reason="not_in_plan", hint="Check the plan of Brave."
-        )
-    if answer.status == 429:
-        left, limit, reset = (_windows(answer, name) for name in ("remaining", "limit", "reset"))
-        month_is_used_up = len(left) > 1 and len(limit) > 1 and left[1] == 0 and limit[1] > 0
-        if isinstance(meta, dict):
-            quota, used = number(meta.get("quota_limit")), number(meta.get("quota_current"))
-            month_is_used_up = month_is_used_up or bool(quota and used is not None and used >= quota)
-        if code == "QUOTA_LIMITED" or month_is_used_up:
-            return out_of_credit("brave")
-        return rate_limited("brave", wait_s if wait_s is not None else float(reset[0]) if reset else 1.0)
-    if answer.status in {400, 404, 422}:
-        return bad_request("brave", error.get("detail") or code or error_text(body))
-    return other_status(answer, error.get("detail") or error_text(body), wait_s)

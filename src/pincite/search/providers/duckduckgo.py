@@ -5,25 +5,24 @@ that doesn't look as expected are errors.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
 
-from pincite.apis.client import Answer, ApiSettings, rate_limited, wait_of
-from pincite.domain.errors import PageBlocked, PinciteError, ProviderBadReply
+from pincite.apis.client import Answer, ApiSettings
+from pincite.domain.errors import ProviderBadReply
 from pincite.domain.frozen import dataclass
 from pincite.domain.search import Query, SearchResponse
 from pincite.search.catalogue import CATALOGUE
-from pincite.search.provider import ApiProvider, Row, Surroundings, build_response, other_status
+from pincite.search.provider import ApiProvider, Surroundings
 from pincite.search.request import time_range, with_operators
+from pincite.search.results import Row
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 _CARD = CATALOGUE["duckduckgo"]
-# It answers a challenge or 202 without saying for how long; asked sooner it goes on refusing. Chosen, not measured.
-_COOL_OFF_S = 120.0
 _CHALLENGE = (
     "//*[contains(@id, 'challenge-form') or contains(@class, 'anomaly') or contains(@action, 'anomaly')"
     " or contains(@src, 'anomaly')]"
@@ -36,6 +35,10 @@ class DuckDuckGo(ApiProvider):
     """Implements `ports.SearchProvider`."""
 
     name = "duckduckgo"
+    # A 200 comes here as a challenge.
+    statuses: ClassVar = {200: "rate", 202: "rate", 403: "blocked", 418: "blocked", 429: "rate", 451: "blocked"}
+    pause_s = 120.0  # it goes on refusing whoever asks sooner, and does not say for how long; chosen, not measured
+    blocked_hint = "Set a key of a provider."
 
     def __init__(self, settings: ApiSettings, around: Surroundings) -> None:
         super().__init__(settings, around, {"Accept": "text/html", "Accept-Language": "en,*;q=0.5"})
@@ -43,21 +46,24 @@ class DuckDuckGo(ApiProvider):
 
     async def search(self, query: Query) -> SearchResponse:
         """The first page of results."""
-        now = self.around.clock.now()
         language = (query.constraints.language or "en")[:2].lower()
         region = f"{query.region[-2:].lower()}-{language}" if query.region else "wt-wt"  # its name for everywhere
         form = {"q": with_operators(query, _CARD), "b": "", "l": region}
-        if span := time_range(query.constraints.since, query.constraints.until, now.date()):
+        if span := time_range(query.constraints.since, query.constraints.until, self.around.clock.now().date()):
             form["df"] = span[0]
         async with self._one_at_a_time:
             answer = await self.kept(await self.api.post_form("/html/", form), query)
         text = answer.text()
         page = _read(text) if answer.status == 200 else _Page()
         if answer.status != 200 or page.is_challenge:
-            raise _error(answer, wait_of(answer, now))
+            raise self.trouble(answer)
         if not page.rows and not page.says_nothing_found:
             raise ProviderBadReply("duckduckgo answered with a page that has no results in it", reason="unknown_page")
-        return build_response(self.name, query, page.rows, now, policy=self.around.policy)
+        return self.response(query, page.rows)
+
+    def said(self, answer: Answer) -> str:
+        """Nothing: it answers with pages."""
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +133,3 @@ def _target(link: "HtmlElement | None") -> str:
             return parse_qs(parts.query).get("uddg", [""])[0]
         return "" if not host or parts.path == "/y.js" else href
     return href
-
-
-def _error(answer: Answer, wait_s: float | None) -> PinciteError:
-    if answer.status in {403, 418, 451}:
-        return PageBlocked(
-            "duckduckgo refuses this address", reason="provider_blocked", hint="Set a key of a provider."
-        )
-    if answer.status in {200, 202, 429}:
-        return rate_limited("duckduckgo", _COOL_OFF_S if wait_s is None else wait_s)
-    return other_status(answer, "", wait_s)

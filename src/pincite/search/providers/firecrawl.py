@@ -3,35 +3,15 @@
 import re
 from datetime import date
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
-from pincite.apis.client import (
-    Answer,
-    ApiSettings,
-    bad_key,
-    missing_key,
-    out_of_credit,
-    rate_limited,
-    wait_of,
-    wrong_shape,
-)
-from pincite.domain.errors import PinciteError, ProviderAuth, ProviderBadReply, Timeout
+from pincite.apis.client import Answer, ApiSettings, out_of_credit, wrong_shape
+from pincite.domain.errors import PinciteError, ProviderBadReply, Timeout
 from pincite.domain.search import Query, SearchResponse, Topic
 from pincite.search.catalogue import CATALOGUE
-from pincite.search.provider import (
-    ApiProvider,
-    Extras,
-    Row,
-    Surroundings,
-    billed,
-    build_response,
-    checked,
-    clean,
-    error_text,
-    other_status,
-    rows_in,
-)
+from pincite.search.provider import ApiProvider, Surroundings, checked, key_of
 from pincite.search.request import google_tbs, shortened
+from pincite.search.results import Extras, billed, clean
 
 _CARD = CATALOGUE["firecrawl"]
 # List price of a credit, as dated in `search.catalogue`.
@@ -43,33 +23,50 @@ class Firecrawl(ApiProvider):
     """Implements `ports.SearchProvider`. A self-hosted server needs no key."""
 
     name = "firecrawl"
+    statuses: ClassVar = {401: "key", 402: "credit", 403: "plan", 429: "rate"}
 
     def __init__(self, settings: ApiSettings, around: Surroundings) -> None:
-        if not settings.api_key and settings.base_url.rstrip("/") == _CARD.base_url:
-            raise missing_key(self.name, _CARD.key_variable)
-        headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
+        needs_key = bool(settings.api_key) or settings.base_url.rstrip("/") == _CARD.base_url
+        headers = {"Authorization": f"Bearer {key_of(self.name, settings)}"} if needs_key else {}
         super().__init__(settings, around, headers)
 
     async def search(self, query: Query) -> SearchResponse:
         """One search of the web or news; pages are not scraped."""
-        now = self.around.clock.now()
-        body = request_body(query, now.date(), int(self.settings.deadline_s * 1000))
-        answer = await self.kept(await self.api.post_json("/v2/search", body), query)
-        if answer.status != 200:
-            raise _error(answer, wait_of(answer, now))
+        body = request_body(query, self.around.clock.now().date(), int(self.settings.deadline_s * 1000))
+        answer = await self.asked(self.api.post_json("/v2/search", body), query)
         reply = answer.object()
         if reply.get("success") is False:
-            raise _failure(answer, error_text(reply), wait_of(answer, now))
+            raise self._failure(answer)
         data = checked(answer, reply, "data").get("data")
         if not isinstance(data, dict):
             raise wrong_shape(self.name, "data is not an object")
         kind = "news" if query.topic is Topic.NEWS else "web"
-        rows = [
-            Row(row.get("title"), row.get("url"), row.get("description") or row.get("snippet"), None, row.get("date"))
-            for row in rows_in(self.name, data.get(kind), f"data.{kind}")
-        ]
-        return build_response(
-            self.name, query, rows, now, Extras(cost_usd=_cost(reply, query)), policy=self.around.policy
+        rows = self.listed(data.get(kind), snippet="description|snippet", published="date")
+        return self.response(query, rows, Extras(cost_usd=_cost(reply, query)))
+
+    def trouble(self, answer: Answer) -> PinciteError:
+        """As by its statuses; 408 is its own deadline."""
+        if answer.status == 408:
+            return Timeout("firecrawl gave up on the search", reason="search_answer")
+        return super().trouble(answer)
+
+    def wait_s(self, answer: Answer) -> float | None:
+        """What its header says, else what its words say."""
+        told = _WAIT_IN_TEXT.search(self.said(answer))
+        wait_s = super().wait_s(answer)
+        return wait_s if wait_s is not None else float(told[1]) if told else None
+
+    def _failure(self, answer: Answer) -> PinciteError:
+        """What a 200 that says `success: false` means: its words are all there is."""
+        said = self.said(answer)
+        if "credits" in said.lower():
+            return out_of_credit(self.name)
+        if "rate limit" in said.lower() or "concurrency limit" in said.lower():
+            return self.limited(answer)
+        return ProviderBadReply(
+            f"firecrawl did not succeed: {clean(said, 160) or 'no reason given'}",
+            reason="not_successful",
+            context={"provider": self.name, "status": answer.status},
         )
 
 
@@ -100,37 +97,3 @@ def request_body(query: Query, today: date, timeout_ms: int) -> dict[str, Any]:
 def _cost(body: dict[str, Any], query: Query) -> Decimal:
     told = billed(body.get("creditsUsed"), _USD_PER_CREDIT)
     return told if told is not None else _CARD.cost(query.depth) or Decimal(0)
-
-
-def _failure(answer: Answer, text: str, wait_s: float | None) -> PinciteError:
-    """What a 200 that says `success: false` means: its words are all there is."""
-    said = text.lower()
-    if "credits" in said:
-        return out_of_credit("firecrawl")
-    if "rate limit" in said or "concurrency limit" in said:
-        return rate_limited("firecrawl", _wait(text, wait_s))
-    return ProviderBadReply(
-        f"firecrawl did not succeed: {clean(text, 160) or 'no reason given'}",
-        reason="not_successful",
-        context={"provider": "firecrawl", "status": answer.status},
-    )
-
-
-def _wait(text: str, wait_s: float | None) -> float | None:
-    told = _WAIT_IN_TEXT.search(text)
-    return wait_s if wait_s is not None else float(told[1]) if told else None
-
-
-def _error(answer: Answer, wait_s: float | None) -> PinciteError:
-    text = error_text(answer.quiet_object())
-    if answer.status == 401:
-        return bad_key("firecrawl", _CARD.key_variable)
-    if answer.status == 402:
-        return out_of_credit("firecrawl")
-    if answer.status == 403:
-        return ProviderAuth("firecrawl does not allow this with the key", reason="not_in_plan")
-    if answer.status == 408:
-        return Timeout("firecrawl gave up on the search", reason="search_answer")
-    if answer.status == 429:
-        return rate_limited("firecrawl", _wait(text, wait_s))
-    return other_status(answer, text, wait_s)

@@ -1,25 +1,14 @@
 """SearXNG on the operator's own instance. 403 is a setting there; no results with silent engines is an outage."""
 
-from typing import Any
+from typing import Any, ClassVar
 
-from pincite.apis.client import Answer, ApiSettings, rate_limited, wait_of
+from pincite.apis.client import Answer, ApiSettings
 from pincite.domain.errors import InvalidSetting, PinciteError, SearchProviderUnavailable
 from pincite.domain.search import Query, SearchResponse, Topic
 from pincite.search.catalogue import CATALOGUE
-from pincite.search.provider import (
-    ApiProvider,
-    Extras,
-    Row,
-    Surroundings,
-    bad_request,
-    build_response,
-    checked,
-    clean,
-    error_text,
-    other_status,
-    rows_in,
-)
+from pincite.search.provider import ApiProvider, Surroundings, checked
 from pincite.search.request import time_range, with_operators
+from pincite.search.results import Extras, clean
 
 _CARD = CATALOGUE["searxng"]
 _CATEGORY = {Topic.GENERAL: "general", Topic.NEWS: "news", Topic.RESEARCH: "science", Topic.CODE: "it"}
@@ -30,6 +19,8 @@ class SearXng(ApiProvider):
     """Implements `ports.SearchProvider`."""
 
     name = "searxng"
+    statuses: ClassVar = {429: "rate"}
+    pause_s = 60.0
 
     def __init__(self, settings: ApiSettings, around: Surroundings) -> None:
         # The instance's limiter wants these headers in this form, or it answers 429.
@@ -38,7 +29,6 @@ class SearXng(ApiProvider):
 
     async def search(self, query: Query) -> SearchResponse:
         """The instance's first page of merged results."""
-        now = self.around.clock.now()
         # Marks by which a query could pick engines or leave the instance (`!g`, `:fr`) are taken off.
         asked = with_operators(query, _CARD).split()
         params = {
@@ -48,33 +38,25 @@ class SearXng(ApiProvider):
         }
         if query.constraints.language:
             params["language"] = query.constraints.language
-        if span := time_range(query.constraints.since, query.constraints.until, now.date()):
+        if span := time_range(query.constraints.since, query.constraints.until, self.around.clock.now().date()):
             params["time_range"] = span
-        answer = await self.kept(await self.api.get("/search", params), query)
-        if answer.status != 200:
-            raise _error(answer, wait_of(answer, now))
+        answer = await self.asked(self.api.get("/search", params), query)
         if "html" in answer.headers.get("content-type", ""):
             raise InvalidSetting("searxng answered with HTML", reason="json_disabled", hint=_JSON_FIX)
         body = checked(answer, answer.object(), "results")
-        found = rows_in(self.name, body.get("results"), "results")
-        if not found and body.get("unresponsive_engines"):
+        rows = self.listed(body.get("results"), snippet="content", score="score", published="publishedDate|pubdate")
+        if not rows and body.get("unresponsive_engines"):
             raise SearchProviderUnavailable(
                 f"searxng: none of its engines answered ({_engines(body)})", reason="engines_unresponsive"
             )
-        rows = [
-            Row(
-                row.get("title"),
-                row.get("url"),
-                row.get("content"),
-                row.get("score"),
-                row.get("publishedDate") or row.get("pubdate"),
-            )
-            for row in found
-        ]
         said = _answer(body) if query.include_answer else None
-        return build_response(
-            self.name, query, rows, now, Extras(said, body.get("suggestions")), policy=self.around.policy
-        )
+        return self.response(query, rows, Extras(said, body.get("suggestions")))
+
+    def trouble(self, answer: Answer) -> PinciteError:
+        """As by its statuses; 403 is a setting of the instance."""
+        if answer.status == 403:
+            return InvalidSetting("this SearXNG does not give out JSON", reason="json_disabled", hint=_JSON_FIX)
+        return super().trouble(answer)
 
 
 def _answer(body: dict[str, Any]) -> Any:
@@ -89,13 +71,3 @@ def _engines(body: dict[str, Any]) -> str:
         return "unknown"
     texts = (": ".join(str(part) for part in entry) if isinstance(entry, list) else str(entry) for entry in entries[:6])
     return clean("; ".join(texts), 200)
-
-
-def _error(answer: Answer, wait_s: float | None) -> PinciteError:
-    if answer.status == 403:
-        return InvalidSetting("this SearXNG does not give out JSON", reason="json_disabled", hint=_JSON_FIX)
-    if answer.status == 429:
-        return rate_limited("searxng", 60.0 if wait_s is None else wait_s)
-    if answer.status in {400, 422}:
-        return bad_request("searxng", error_text(answer.quiet_object()))
-    return other_status(answer, error_text(answer.quiet_object()), wait_s)

@@ -3,35 +3,15 @@
 from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
-from pincite.apis.client import (
-    Answer,
-    ApiSettings,
-    bad_key,
-    missing_key,
-    out_of_credit,
-    rate_limited,
-    wait_of,
-    wrong_shape,
-)
+from pincite.apis.client import Answer, ApiSettings, out_of_credit, wrong_shape
 from pincite.domain.errors import PinciteError
 from pincite.domain.search import Query, SearchResponse, Topic
 from pincite.search.catalogue import CATALOGUE
-from pincite.search.provider import (
-    ApiProvider,
-    Extras,
-    Row,
-    Surroundings,
-    bad_request,
-    billed,
-    build_response,
-    checked,
-    error_text,
-    other_status,
-    rows_in,
-)
+from pincite.search.provider import ApiProvider, Surroundings, checked, key_of, rows_in
 from pincite.search.request import google_tbs, quoted, with_operators
+from pincite.search.results import Extras, billed
 
 _CARD = CATALOGUE["serper"]
 # List price of a credit, as dated in `search.catalogue`.
@@ -44,29 +24,25 @@ class Serper(ApiProvider):
     """Implements `ports.BatchSearchProvider`."""
 
     name = "serper"
+    statuses: ClassVar = {401: "key", 403: "key", 429: "rate"}
     batch_size = _BATCH
 
     def __init__(self, settings: ApiSettings, around: Surroundings) -> None:
-        if not settings.api_key:
-            raise missing_key(self.name, _CARD.key_variable)
-        super().__init__(settings, around, {"X-API-KEY": settings.api_key})
+        super().__init__(settings, around, {"X-API-KEY": key_of(self.name, settings)})
 
     async def search(self, query: Query) -> SearchResponse:
         """One page of web or news results."""
         path = "/news" if query.topic is Topic.NEWS else "/search"
         body = request_body(query, self.around.clock.now().date())
-        answer = await self.kept(await self.api.post_json(path, body), query)
-        self._check(answer)
+        answer = await self.asked(self.api.post_json(path, body), query)
         return self._read(answer, answer.object(), query)
 
     async def search_many(self, queries: Sequence[Query]) -> Sequence[SearchResponse]:
         """The answers to several queries of one kind (all news or none), by one call. Errors: as `search`."""
         today = self.around.clock.now().date()
         path = "/news" if queries[0].topic is Topic.NEWS else "/search"
-        answer = await self.kept(
-            await self.api.post_json(path, [request_body(query, today) for query in queries]), queries[0]
-        )
-        self._check(answer)
+        calling = self.api.post_json(path, [request_body(query, today) for query in queries])
+        answer = await self.asked(calling, queries[0])
         bodies = answer.json()
         if not isinstance(bodies, list) or len(bodies) != len(queries):
             raise wrong_shape(self.name, "a batch of another length came back")
@@ -74,23 +50,22 @@ class Serper(ApiProvider):
             raise wrong_shape(self.name, "a part of the batch is not an object")
         return tuple(self._read(answer, body, query) for body, query in zip(bodies, queries, strict=True))
 
-    def _check(self, answer: Answer) -> None:
-        if answer.status != 200:
-            raise _error(answer, wait_of(answer, self.around.clock.now()))
+    def trouble(self, answer: Answer) -> PinciteError:
+        """It says in words that the money is used up."""
+        if "credit" in self.said(answer).lower() and answer.status in {400, 402, 429}:
+            return out_of_credit(self.name)
+        return super().trouble(answer)
 
     def _read(self, answer: Answer, body: dict[str, Any], query: Query) -> SearchResponse:
         kind = "news" if query.topic is Topic.NEWS else "organic"
         found = checked(answer, body, kind).get(kind)
-        rows = [
-            Row(row.get("title"), row.get("link"), row.get("snippet"), None, row.get("date"))
-            for row in rows_in(self.name, found, "organic")
-        ]
+        rows = self.listed(found, url="link", snippet="snippet", published="date")
         asked = [row.get("question") for row in rows_in(self.name, body.get("peopleAlsoAsk"), "peopleAlsoAsk")]
         related = [row.get("query") for row in rows_in(self.name, body.get("relatedSearches"), "relatedSearches")]
         box = body.get("answerBox")
         said = (box.get("answer") or box.get("snippet")) if isinstance(box, Mapping) and query.include_answer else None
         extras = Extras(said, [*asked, *related], _cost(body, query))
-        return build_response(self.name, query, rows, self.around.clock.now(), extras, policy=self.around.policy)
+        return self.response(query, rows, extras)
 
 
 def request_body(query: Query, today: date) -> dict[str, Any]:
@@ -113,16 +88,3 @@ def _cost(body: Mapping[str, Any], query: Query) -> Decimal:
     if told is not None:
         return told
     return _USD_PER_CREDIT * (2 if query.max_results > 10 else 1)
-
-
-def _error(answer: Answer, wait_s: float | None) -> PinciteError:
-    text = error_text(answer.quiet_object())
-    if answer.status in {401, 403}:
-        return bad_key("serper", _CARD.key_variable)
-    if "credit" in text.lower() and answer.status in {400, 402, 429}:
-        return out_of_credit("serper")
-    if answer.status == 429:
-        return rate_limited("serper", wait_s)
-    if answer.status in {400, 422}:
-        return bad_request("serper", text)
-    return other_status(answer, text, wait_s)

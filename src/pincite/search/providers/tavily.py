@@ -1,26 +1,14 @@
 """Tavily: POST /search with a bearer key. Quota is 432 and 433, not 402."""
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
-from pincite.apis.client import Answer, ApiSettings, bad_key, missing_key, out_of_credit, rate_limited, wait_of
-from pincite.domain.errors import PinciteError
+from pincite.apis.client import ApiSettings
 from pincite.domain.search import Query, SearchResponse, Topic
 from pincite.search.catalogue import CATALOGUE
-from pincite.search.provider import (
-    ApiProvider,
-    Extras,
-    Row,
-    Surroundings,
-    bad_request,
-    billed,
-    build_response,
-    checked,
-    error_text,
-    other_status,
-    rows_in,
-)
+from pincite.search.provider import ApiProvider, Surroundings, checked, key_of
 from pincite.search.request import is_advanced, quoted, shortened
+from pincite.search.results import Extras, billed
 
 # Country names for engines that take a name instead of a code. Source: ISO 3166-1 short names.
 
@@ -46,25 +34,18 @@ class Tavily(ApiProvider):
     """Implements `ports.SearchProvider`."""
 
     name = "tavily"
+    statuses: ClassVar = {401: "key", 403: "key", 432: "credit", 433: "credit", 429: "rate"}
 
     def __init__(self, settings: ApiSettings, around: Surroundings) -> None:
-        if not settings.api_key:
-            raise missing_key(self.name, _CARD.key_variable)
-        super().__init__(settings, around, {"Authorization": f"Bearer {settings.api_key}"})
+        super().__init__(settings, around, {"Authorization": f"Bearer {key_of(self.name, settings)}"})
 
     async def search(self, query: Query) -> SearchResponse:
         """One search, basic (1 credit) or advanced (2)."""
-        answer = await self.kept(await self.api.post_json("/search", request_body(query)), query)
-        now = self.around.clock.now()
-        if answer.status != 200:
-            raise _error(answer, wait_of(answer, now))
+        answer = await self.asked(self.api.post_json("/search", request_body(query)), query)
         body = checked(answer, answer.object(), "results")
-        rows = [
-            Row(row.get("title"), row.get("url"), row.get("content"), row.get("score"), row.get("published_date"))
-            for row in rows_in(self.name, body.get("results"), "results")
-        ]
+        rows = self.listed(body.get("results"), snippet="content", score="score", published="published_date")
         extras = Extras(body.get("answer"), body.get("follow_up_questions"), _cost(body, query))
-        return build_response(self.name, query, rows, now, extras, policy=self.around.policy)
+        return self.response(query, rows, extras)
 
 
 def request_body(query: Query) -> dict[str, Any]:
@@ -101,16 +82,3 @@ def _cost(body: dict[str, Any], query: Query) -> Decimal:
     usage = body.get("usage")
     told = billed(usage.get("credits") if isinstance(usage, dict) else None, _USD_PER_CREDIT)
     return told if told is not None else _CARD.cost(query.depth) or Decimal(0)
-
-
-def _error(answer: Answer, wait_s: float | None) -> PinciteError:
-    body = answer.quiet_object()
-    if answer.status in {401, 403}:
-        return bad_key("tavily", _CARD.key_variable)
-    if answer.status in {432, 433}:
-        return out_of_credit("tavily")
-    if answer.status == 429:
-        return rate_limited("tavily", wait_s)
-    if answer.status in {400, 422}:
-        return bad_request("tavily", error_text(body))
-    return other_status(answer, error_text(body), wait_s)

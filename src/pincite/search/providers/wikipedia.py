@@ -5,26 +5,16 @@ a user agent that names a contact, one request after the other, GET only, `maxla
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote, urlsplit
 
-from pincite.apis.client import Answer, ApiClient, ApiSettings, rate_limited, wait_of, wrong_shape
-from pincite.domain.errors import PageBlocked, PinciteError
+from pincite.apis.client import Answer, ApiClient, ApiSettings, rate_limited, wrong_shape
+from pincite.domain.errors import PinciteError
 from pincite.domain.search import Constraints, Query, SearchResponse
 from pincite.search.catalogue import CATALOGUE
-from pincite.search.provider import (
-    ApiProvider,
-    Row,
-    Surroundings,
-    bad_request,
-    build_response,
-    checked,
-    error_text,
-    other_status,
-    outage,
-    rows_in,
-)
+from pincite.search.provider import ApiProvider, Surroundings, bad_request, checked, error_text, outage, rows_in
 from pincite.search.request import with_operators
+from pincite.search.results import Row
 from pincite.text.tokens import is_stop
 from pincite.urls import host_matches
 
@@ -42,6 +32,9 @@ class Wikipedia(ApiProvider):
     """Implements `ports.SearchProvider`: the Wikipedia of the query's language, English where none is given."""
 
     name = "wikipedia"
+    statuses: ClassVar = {403: "blocked", 429: "rate"}
+    pause_s = 60.0
+    blocked_hint = "Set user_agent_contact to your address."
 
     def __init__(self, settings: ApiSettings, around: Surroundings) -> None:
         super().__init__(settings, around, _HEADERS)
@@ -49,13 +42,12 @@ class Wikipedia(ApiProvider):
 
     async def search(self, query: Query) -> SearchResponse:
         """Articles; none where the domains asked for leave Wikipedia out."""
-        now = self.around.clock.now()
         home, language = self.settings.base_url.rstrip("/"), (query.constraints.language or "en").lower()
         if home == _CARD.base_url and language[:2] != "en":  # a base URL of the operator's own stays as it is
             home = f"https://{language.split('-')[0]}.wikipedia.org"
         include = query.constraints.include_domains
         if include and not host_matches(urlsplit(home).hostname or "", include):
-            return build_response(self.name, query, (), now, policy=self.around.policy)
+            return self.response(query, ())
         # Its search wants all words, and no article says "how" and "does".
         kept = [word for word in query.text.split() if not is_stop(word.strip("?!.,;:\"'").lower())]
         limits = Constraints(in_title=query.constraints.in_title)
@@ -70,18 +62,24 @@ class Wikipedia(ApiProvider):
             "formatversion": "2",
             "maxlag": _MAX_LAG_S,
         }
-        answer = await self.kept(await self._client(home).get("/w/api.php", params), query)
-        if answer.status != 200:
-            raise _error(answer, wait_of(answer, now))
+        answer = await self.asked(self._client(home).get("/w/api.php", params), query)
         body = answer.object()
         if isinstance(body.get("error"), dict):
-            raise _refusal(answer, body["error"], wait_of(answer, now))
+            raise self._refusal(answer, body["error"])
         inner = checked(answer, body, "query").get("query", {})
         if not isinstance(inner, dict):
             raise wrong_shape(self.name, "query is not an object")
         found = rows_in(self.name, inner.get("search"), "query.search")
         rows = [Row(row.get("title"), _address(home, row.get("title")), row.get("snippet")) for row in found]
-        return build_response(self.name, query, rows, now, policy=self.around.policy)
+        return self.response(query, rows)
+
+    def _refusal(self, answer: Answer, error: dict[str, Any]) -> PinciteError:
+        wait_s = self.wait_s(answer)
+        if error.get("code") in _BUSY:
+            return rate_limited(self.name, _LAG_WAIT_S if wait_s is None else wait_s)
+        if str(error.get("code", "")).startswith("internal_api_error"):
+            return outage(answer, wait_s)
+        return bad_request(self.name, error_text({"message": error.get("info")}))
 
     async def aclose(self) -> None:
         """Close the connections to all editions."""
@@ -101,21 +99,3 @@ def _address(home: str, title: Any) -> str | None:
     if not isinstance(title, str):
         return None
     return f"{home}/wiki/{quote(title.replace(' ', '_'), safe=_PLAIN_IN_TITLES)}"
-
-
-def _refusal(answer: Answer, error: dict[str, Any], wait_s: float | None) -> PinciteError:
-    if error.get("code") in _BUSY:
-        return rate_limited("wikipedia", _LAG_WAIT_S if wait_s is None else wait_s)
-    if str(error.get("code", "")).startswith("internal_api_error"):
-        return outage(answer, wait_s)
-    return bad_request("wikipedia", error_text({"message": error.get("info")}))
-
-
-def _error(answer: Answer, wait_s: float | None) -> PinciteError:
-    if answer.status == 429:
-        return rate_limited("wikipedia", 60.0 if wait_s is None else wait_s)
-    if answer.status == 403:
-        return PageBlocked(
-            "wikipedia refuses this client", reason="provider_blocked", hint="Set user_agent_contact to your address."
-        )
-    return other_status(answer, error_text(answer.quiet_object()), wait_s)
