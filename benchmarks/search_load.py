@@ -389,7 +389,9 @@ async def batched_for_real() -> dict[str, Any]:
             provider = Batched(serper, clock) if label == "batched" else serper
             async with SearchService([provider], options=SearchOptions(hedge_after_s=None)) as service:
                 before = len(engines.calls)
-                await service.search_many([Query(f"planner question {n} of twelve") for n in range(12)])
+                async with anyio.create_task_group() as tasks:
+                    for n in range(12):
+                        tasks.start_soon(service.search, Query(f"planner question {n} of twelve"))
                 out[f"{label}_requests"] = len(engines.calls) - before
     return out
 

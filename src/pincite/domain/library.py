@@ -18,41 +18,6 @@ class PassageKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class PassageMatch:
-    """Why a passage matched.
-
-    `coverage` (0-1) is the share of the question's words, by rarity, found in the passage with its title and headings.
-    `quantities` counts numbers, and `dates` years and dates, in the text.
-    """
-
-    coverage: float = 0.0
-    quantities: int = 0
-    dates: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A run of whole blocks of one page: `document.text[start:end] == text` for the document that was indexed.
-
-    `document_id` names that document; `section` holds the headings above, outermost first. `score` compares
-    passages of one answer only; `rank` starts at 1.
-    """
-
-    url: str
-    title: str
-    document_id: str
-    start: int
-    end: int
-    text: str
-    section: tuple[str, ...]
-    kind: PassageKind
-    score: float
-    rank: int
-    published_at: datetime | None = None
-    match: PassageMatch = PassageMatch()
-
-
-@dataclass(frozen=True, slots=True)
 class PageHit:
     """A page that matches a query, with its best passage cut to a snippet of at most 400 characters."""
 

@@ -14,7 +14,7 @@ from typing import Self
 
 from pincite.domain.errors import NotFound
 from pincite.domain.ids import sha256_hex
-from pincite.domain.library import IndexReport, ListedPage, PageHit, Passage, PassageKind, Survey
+from pincite.domain.library import IndexReport, ListedPage, PageHit, PassageKind, Survey
 from pincite.domain.page import Document, LibraryPage
 from pincite.domain.search import Query
 from pincite.library.folder import open_source, read_again
@@ -159,16 +159,6 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
         """
         with self._lock, mapped(self._file):
             return self._lookup.pages(query)
-
-    def passages(self, text: str, limit: int = 50) -> tuple[Passage, ...]:
-        """The best passages over all pages, best first."""
-        with self._lock, mapped(self._file):
-            return self._lookup.passages(text, limit)
-
-    def document_frequency(self, term: str) -> int:
-        """On how many passages the word (in any inflection) occurs."""
-        with self._lock, mapped(self._file):
-            return self._lookup.document_frequency(term)
 
     def survey(self, text: str) -> Survey:
         """What the library knows of the words of a question: frequencies, words that are likely typos.

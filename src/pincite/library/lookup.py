@@ -1,7 +1,6 @@
 """Questions to an index that is there: passages and pages, by words and by meaning, and how often words occur."""
 
 import json
-import re
 import sqlite3
 import zlib
 from collections import OrderedDict
@@ -10,7 +9,7 @@ from datetime import datetime
 from urllib.parse import urlsplit
 
 from pincite.domain.frozen import dataclass
-from pincite.domain.library import PageHit, Passage, PassageKind, PassageMatch
+from pincite.domain.library import PageHit
 from pincite.domain.search import Constraints, Query
 from pincite.library.records import READABLE_SUFFIXES
 from pincite.library.vectors import Heads
@@ -95,8 +94,6 @@ _ANYWHERE = Constraints()
 _PAGES_KEPT = 20_000
 # As many pages as a few questions look at; a text may be a megabyte.
 _TEXTS_KEPT = 128
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_DATE = re.compile(r"\b(?:1[5-9]|20)\d\d\b|\b\d{4}-\d\d-\d\d\b")
 # A page with three good passages is worth a little more than one with a single one. Chosen, not measured.
 _NEXT_PASSAGES = 0.15
 # Places that are fused count 1/(10 + place). Chosen on three sites, reported on three others (docs/research.md).
@@ -109,23 +106,20 @@ class _Page:
 
     url: str
     title: str
-    document_id: str
     published_at: datetime | None
     content_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A passage as stored; `terms` are those of all its columns, `words` how well it matches by words."""
+    """A passage as stored; `words` is how well it matches by words."""
 
     passage_id: int
     page_id: int
     start: int
     end: int
-    kind: str
     section: str
     label: str
-    terms: str
     words: float
 
 
@@ -175,12 +169,6 @@ class Lookup:
         if self._heads is not None:
             self._heads.forget()
 
-    def passages(self, text: str, limit: int) -> tuple[Passage, ...]:
-        """The best passages for the text, best first."""
-        asked = self._asked(text)
-        ranked = self._ranked(asked, Constraints())[: max(limit, 0)]
-        return tuple(self._passage(item, rank, asked) for rank, item in enumerate(ranked, 1))
-
     def pages(self, query: Query) -> tuple[PageHit, ...]:
         """The best pages, by their places in two orders: of words and of meaning."""
         found, values = _by_page(self._ranked(self._asked(query.text), query.constraints))
@@ -196,11 +184,6 @@ class Lookup:
             )
             for url in best[: max(query.max_results, 0)]
         )
-
-    def document_frequency(self, term: str) -> int:
-        """On how many passages the term occurs; of several words, the rarest counts."""
-        terms = index_terms(term)
-        return min(self._frequencies(terms).values()) if terms else 0
 
     def heads_near(self, document_id: str, wanted: Sequence[float]) -> dict[int, float]:
         """How near the section heads of a page are to a vector, by where they begin; none without all vectors."""
@@ -267,13 +250,13 @@ class Lookup:
 
     def _stored(self, scores: Mapping[int, float]) -> dict[int, _Candidate]:
         rows = self._db.execute(
-            "SELECT passage_id, page_id, start, \"end\", kind, section, label, title || ' ' || headings || ' ' || body"
-            " FROM passages WHERE passage_id IN (SELECT value FROM json_each(?))",
+            'SELECT passage_id, page_id, start, "end", section, label FROM passages'
+            " WHERE passage_id IN (SELECT value FROM json_each(?))",
             (json.dumps(sorted(scores)),),
         ).fetchall()
         return {
-            passage_id: _Candidate(passage_id, page_id, start, end, kind, section, label, terms, scores[passage_id])
-            for passage_id, page_id, start, end, kind, section, label, terms in rows
+            passage_id: _Candidate(passage_id, page_id, start, end, section, label, scores[passage_id])
+            for passage_id, page_id, start, end, section, label in rows
         }
 
     # ---- what is stored -----------------------------------------------------------------------------------
@@ -289,38 +272,18 @@ class Lookup:
         if page_id in self._pages:
             return self._pages[page_id]
         row = self._db.execute(
-            "SELECT url, title, document_id, published_at, content_type FROM pages WHERE page_id = ? AND is_current",
+            "SELECT url, title, published_at, content_type FROM pages WHERE page_id = ? AND is_current",
             (page_id,),
         ).fetchone()
         page = None
         if row is not None:
-            url, title, document_id, published, kind = row
-            page = _Page(url, title, document_id, datetime.fromisoformat(published) if published else None, kind)
+            url, title, published, kind = row
+            page = _Page(url, title, datetime.fromisoformat(published) if published else None, kind)
         # All at once: which of them comes next is anybody's guess, and the look-up is cheap.
         if len(self._pages) >= _PAGES_KEPT:
             self._pages.clear()
         self._pages[page_id] = page
         return page
-
-    def _passage(self, item: _Ranked, rank: int, asked: _Asked) -> Passage:
-        candidate, page = item.candidate, item.page
-        body, has = self._body(candidate), set(candidate.terms.split())
-        weights = {term: asked.rarity.weight(term) for term in asked.terms}
-        covered = sum(weight for term, weight in weights.items() if term in has) / (sum(weights.values()) or 1.0)
-        return Passage(
-            url=page.url,
-            title=page.title,
-            document_id=page.document_id,
-            start=candidate.start,
-            end=candidate.end,
-            text=body,
-            section=tuple(json.loads(candidate.section)),
-            kind=PassageKind(candidate.kind),
-            score=item.score,
-            rank=rank,
-            published_at=page.published_at,
-            match=PassageMatch(covered, len(_NUMBER.findall(body)), len(_DATE.findall(body))),
-        )
 
     def _embedded(self, candidate: _Candidate) -> str:
         page = self._page(candidate.page_id)

@@ -38,8 +38,6 @@ AUTO = ("auto",)
 _OTHER_PROCESS_WAIT_S = 2.0
 # A tenth of what an engine takes.
 _POLL_S = 0.1
-# Queries of one call of `search_many`; the engines' own rates pace them besides.
-_MANY_AT_ONCE = 8
 # Leases end by themselves within seconds; the bound is for a clock that stands still.
 _MOST_LEASES = 10_000
 
@@ -220,23 +218,6 @@ class SearchService:
         # Only for its errors: an engine that isn't there is refused before the cache could hide it.
         self._chosen(sources)
         return _Job(clean, intent_of(clean), sources, scopes or options.scopes, conditions)
-
-    async def search_many(self, queries: Sequence[Query]) -> tuple[SearchResponse | PinciteError, ...]:
-        """An answer or an error for each query, in order, asked side by side under the limits."""
-        answers: list[SearchResponse | PinciteError | None] = [None] * len(queries)
-        at_once = anyio.CapacityLimiter(_MANY_AT_ONCE)
-
-        async def one(index: int, query: Query) -> None:
-            async with at_once:
-                try:
-                    answers[index] = await self.search(query)
-                except PinciteError as error:
-                    answers[index] = error
-
-        async with anyio.create_task_group() as tasks:
-            for index, query in enumerate(queries):
-                tasks.start_soon(one, index, query)
-        return tuple(answer for answer in answers if answer is not None)
 
     async def explain(self, query: Query, sources: tuple[str, ...] | None = None) -> tuple[str, ...]:
         """The order in which the engines would be asked now, with the reasons, one line each. Calls nothing."""

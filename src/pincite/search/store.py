@@ -96,7 +96,7 @@ class AnswerStore:
     async def find(self, query: Query, sources: tuple[str, ...], scopes: Scopes) -> Found | None:
         """The best cached answer of these scopes: fresh before stale, exact before near."""
         stale: Found | None = None
-        for cache, namespace in self._places(scopes):
+        for cache, namespace in self.namespaces(scopes):
             # Exact before near, so that another wording never answers what was asked in these very words.
             for level, key in self._keys(query, sources):
                 found = await self._read(cache, namespace, key, level, query)
@@ -128,7 +128,7 @@ class AnswerStore:
         if ttl_s <= 0:
             return
         # To the team where the terms allow it, otherwise to whoever asked.
-        cache, namespace = self._places(scopes)[-1 if terms.may_share() else 0]
+        cache, namespace = self.namespaces(scopes)[-1 if terms.may_share() else 0]
         entry = Entry(
             value=json.dumps(
                 {
@@ -154,27 +154,23 @@ class AnswerStore:
 
     async def stored(self, key: str, scopes: Scopes) -> dict[str, Json]:
         """What is kept under an exact key, with `stored_at`; empty when nothing is, or it is past its time."""
-        for cache, namespace in self._places(scopes):
+        for cache, namespace in self.namespaces(scopes):
             entry = await cache.get(namespace, key)
             if entry is not None and self._clock.now() <= entry.fresh_until:
                 return {**_parsed(entry.value), "stored_at": utc_text(entry.stored_at)}
         return {}
 
-    def namespaces(self, scopes: Scopes) -> tuple[tuple[Cache, str], ...]:
-        """The caches that answers of these scopes are in, each with the name of the part."""
-        return self._places(scopes)
-
     async def lease(self, query: Query, sources: tuple[str, ...], scopes: Scopes, ttl_s: float) -> bool:
         """Whether this process may ask for it now."""
-        return await self._cache.lease(self._places(scopes)[0][1], exact_key(query, sources), ttl_s)
+        return await self._cache.lease(self.namespaces(scopes)[0][1], exact_key(query, sources), ttl_s)
 
     def _keys(self, query: Query, sources: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
         exact = ("hit", exact_key(query, sources))
         near = near_key(query, sources) if self._near_duplicates else None
         return (exact,) if near is None else (exact, ("near", near))
 
-    def _places(self, scopes: Scopes) -> tuple[tuple[Cache, str], ...]:
-        """Where answers of these scopes are: the private place first, the shared one, if any, last."""
+    def namespaces(self, scopes: Scopes) -> tuple[tuple[Cache, str], ...]:
+        """The caches of these scopes, each with the name of the part: the private one first, the shared one last."""
         private = (self._cache, f"search/private/{scopes.private}")
         return (private, (self._shared, f"search/shared/{scopes.shared}")) if scopes.shared else (private,)
 

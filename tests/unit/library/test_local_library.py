@@ -24,7 +24,6 @@ from pincite.domain.errors import (
     StorageUnavailable,
 )
 from pincite.domain.ids import sha256_hex
-from pincite.domain.library import PassageKind
 from pincite.domain.search import Constraints, Query
 from pincite.library import LocalLibrary
 from pincite.library.manifest import MANIFEST_NAME
@@ -62,20 +61,6 @@ def test_a_folder_is_found_by_its_words(folder: Path, open_library: Open) -> Non
     assert library.urls() == ("local:zoo/bees.html", "local:zoo/notes.md", "local:zoo/sub%20dir/owls.html")
 
 
-def test_passages_are_slices_of_the_indexed_document(folder: Path, open_library: Open) -> None:
-    library = open_library(folder)
-    library.refresh()
-    (best, *_) = library.passages("how many bees are in a hive")
-    document = TinyExtractor().extract(BEES, best.url, "text/html")
-    assert document.document_id == best.document_id
-    assert document.text[best.start : best.end] == best.text
-    assert best.section == ("Bees",)
-    assert best.kind is PassageKind.PROSE
-    assert best.rank == 1
-    assert best.match.coverage == 1.0
-    assert best.match.quantities == 1
-
-
 def test_only_what_changed_is_read_again(folder: Path, open_library: Open) -> None:
     library = open_library(folder)
     library.refresh()
@@ -95,7 +80,7 @@ def test_another_revision_of_the_extractor_reads_everything_again(folder: Path, 
     open_library(folder, revision="1").refresh()
     library = open_library(folder, revision="2", extractor=TinyExtractor(version="2"))
     assert library.refresh().added == 3
-    assert library.passages("bees")[0].document_id == TinyExtractor(version="2").extract(BEES, "", None).document_id
+    assert library.cut_passages(TinyExtractor(version="2").extract(BEES, "", None).document_id)
 
 
 def test_a_page_comes_back_with_its_bytes_and_where_it_is_from(folder: Path, open_library: Open) -> None:
@@ -280,9 +265,9 @@ def test_words_and_identifiers_are_counted_in_any_inflection(tmp_path: Path, ope
     )
     library = open_library(root)
     library.refresh()
-    assert library.document_frequency("logs") == 1
-    assert library.document_frequency("zebra") == 0
-    assert library.passages("max wal size")[0].match.coverage == 1.0
+    assert dict(library.survey("logs zebra max_wal_size").frequencies) == {
+        "logs": 1, "zebra": 0, "max_wal_size": 1, "max": 1, "wal": 1, "size": 1
+    }  # fmt: skip
 
 
 def test_dates_filter_and_undated_pages_stay(folder: Path, open_library: Open) -> None:
@@ -297,7 +282,6 @@ def test_odd_queries_answer_with_nothing(folder: Path, open_library: Open, text:
     library = open_library(folder)
     library.refresh()
     assert library.search(Query(text)) == ()
-    assert library.passages(text) == ()
 
 
 def test_a_very_long_question_is_bounded(folder: Path, open_library: Open) -> None:

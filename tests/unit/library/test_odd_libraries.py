@@ -141,12 +141,12 @@ def test_vectors_that_are_half_made_are_finished_later(made: Made, tmp_path: Pat
         library.refresh()
         with pytest.raises(Stopped):
             library.make_vectors(stop)
-        best = library.passages("boat number 17", 1)[0]
-        assert "boat number 17 " in best.text, "found before the vectors are there"
+        best = library.search(Query("boat number 17 harbour 119", max_results=1))[0]
+        assert "boat number 17 " in best.snippet, "found before the vectors are there"
         made_later = library.make_vectors(lambda done, of: None)
         assert 0 < made_later < 150, "what was made is kept"
         assert library.make_vectors(lambda done, of: None) == 0
-        assert "boat number 17 " in library.passages("boat number 17", 1)[0].text
+        assert "boat number 17 " in library.search(Query("boat number 17 harbour 119", max_results=1))[0].snippet
 
 
 @pytest.mark.parametrize("weights", ["missing", "others"])

@@ -6,7 +6,6 @@ import pytest
 from pincite.domain.errors import NetworkError, PinciteError
 from pincite.domain.search import Query, SearchResponse, Topic
 from pincite.search.provider import Batched
-from pincite.search.service import SearchOptions, SearchService
 from pincite.testing.clock import FrozenClock
 
 
@@ -77,13 +76,3 @@ async def test_a_cancelled_leader_leaves_the_others_their_answer() -> None:
         tasks.start_soon(cancelled)
         tasks.start_soon(ask)
     assert got == ["stays"]
-
-
-async def test_many_queries_at_once_keep_their_order() -> None:
-    search = SearchService([Batch()], clock=FrozenClock(), options=SearchOptions(hedge_after_s=None))
-    answers = await search.search_many([Query("one pool"), Query(""), Query("two pools")])
-    assert [answer.query if isinstance(answer, SearchResponse) else answer.code for answer in answers] == [
-        "one pool",
-        "INVALID_TOPIC",
-        "two pools",
-    ]

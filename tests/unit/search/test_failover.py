@@ -3,6 +3,7 @@
 from dataclasses import replace
 from decimal import Decimal
 
+import anyio
 import pytest
 from tests.unit.search.scripted import NOW, POOL, Scripted, service
 
@@ -88,8 +89,17 @@ async def test_without_a_network_nobody_waits_for_a_turn_or_tries_again(offline:
     card = replace(card_of("exa"), rates=(Rate(1, 4, burst=1),))
     clock = FrozenClock(NOW)
     search = SearchService([Engine(engine, card)], clock=clock)
-    found = await search.search_many([Query(f"connection pool {n}") for n in range(6)])
-    assert all(isinstance(error, SearchProviderUnavailable) and error.reason == offline.reason for error in found)
+    found: list[PinciteError] = []
+
+    async def ask(n: int) -> None:
+        with pytest.raises(SearchProviderUnavailable) as caught:
+            await search.search(Query(f"connection pool {n}"))
+        found.append(caught.value)
+
+    async with anyio.create_task_group() as tasks:
+        for n in range(6):
+            tasks.start_soon(ask, n)
+    assert [error.reason for error in found] == [offline.reason] * 6
     assert len(engine.queries) == 1
     assert clock.monotonic_s() == FrozenClock(NOW).monotonic_s(), "nobody waited"
     clock.advance(60)  # the network is back; nothing rests that was never at fault
