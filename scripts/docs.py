@@ -206,7 +206,7 @@ def layers() -> str:
         for number, layer in enumerate(reversed(held), 1):
             for name in re.findall(r"\w+", layer):
                 module = Path("src/pincite", name)
-                source = module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
+                source = file if (file := module.with_suffix(".py")).is_file() else module / "__init__.py"
                 says = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
                 yield str(number), f"`{name}`", says.partition("\n")[0]
 
