@@ -49,6 +49,9 @@ _UNITS = {
     "MB": ("kB", 1024, "GB"),
     "GB": ("MB", 1024, "MB"),
 }
+_LARGER = {"seconds": ("minutes", 60), "minutes": ("hours", 60), "hours": ("days", 24), "days": ("weeks", 7)}
+_YEARS = re.compile(r"(?<!\d)(?P<century>1\d|20)(?P<first>\d\d)( to |–|-)(?P=century)(?P<last>\d\d)(?!\d)")
+_OPTION = re.compile(r"(?<![\w-])-(?P<letter>[a-zA-Z])(?![\w-])")
 _WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
 _IDENTIFIER = re.compile(r"(?<!\w)[a-z]+(?:_[a-z]+)+(?!\w)")
 
@@ -110,7 +113,12 @@ def falsified(rows: Sequence[LabelledStatement], seed: int = 7) -> dict[str, lis
 
 def respelled(rows: Sequence[LabelledStatement]) -> dict[str, list[tuple[str, str]]]:
     """Sentences of the passages with a figure written in another way, or with another figure; each with its passage."""
-    made: dict[str, list[tuple[str, str]]] = {"same figure": [], "other figure": [], "other unit": []}
+    made: dict[str, list[tuple[str, str]]] = {
+        "same figure": [],
+        "other figure": [],
+        "other unit": [],
+        "other letter": [],
+    }
     for text in dict.fromkeys(text for row in rows for text in row.passages):
         for found in _WRITTEN.finditer(text):
             if _BESIDE_A_DATE.search(text[max(0, found.start() - 16) : found.end() + 16]):
@@ -122,11 +130,19 @@ def respelled(rows: Sequence[LabelledStatement]) -> dict[str, list[tuple[str, st
             if unit:
                 smaller, times, other = _UNITS[unit]
                 same.append(f"{number * times} {smaller}")
+                larger, size = _LARGER.get(unit, ("", 1))
+                if larger and number > size and number % size:
+                    same.append(f"{number // size} {larger} and {number % size} {unit}")
                 made["other unit"] += [(_put(text, found, f"{number} {other}"), text)] if number else []
             made["same figure"] += [(_put(text, found, written), text) for written in same]
             for others in (number + max(number // 10, 1), number * 2, number * 10):
                 if number and str(others) not in text.replace(",", ""):
                     made["other figure"].append((_put(text, found, f"{others}{behind}"), text))
+        for found in _YEARS.finditer(text):
+            made["same figure"].append((_put(text, found, f"{found['century']}{found['first']}–{found['last']}"), text))
+        for found in _OPTION.finditer(text):
+            other = f"-{found['letter'].swapcase()}"
+            made["other letter"] += [(_put(text, found, other), text)] if other not in text else []
     return made
 
 

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 
 from pincite.verification.figures import Figure
@@ -15,7 +16,11 @@ def equal(wanted: Figure, found: Figure) -> bool:
     if "version" in (wanted.kind, found.kind):
         return wanted.text.lstrip("vV") == found.text.lstrip("vV")
     if "clock" in (wanted.kind, found.kind):
-        return wanted.kind == found.kind and abs(wanted.raw[0] - found.raw[0]) in (0.0, 720.0)
+        # Half a day apart only where one of them leaves open which half it is in.
+        open_half = not (_HALF_OF_DAY.search(wanted.text) and _HALF_OF_DAY.search(found.text))
+        return wanted.kind == found.kind and abs(wanted.raw[0] - found.raw[0]) in (
+            (0.0, 720.0) if open_half else (0.0,)
+        )
     if wanted.dimension and found.dimension:
         if wanted.dimension != found.dimension:
             return False
@@ -29,6 +34,9 @@ def equal(wanted: Figure, found: Figure) -> bool:
     # One of the two has its unit elsewhere, as in the head of a table.
     ours, theirs = (wanted.per, found.per) if wanted.per and found.per else (1.0, 1.0)
     return any(_close(one / ours, other / theirs, wanted) for one in wanted.raw for other in found.raw)
+
+
+_HALF_OF_DAY = re.compile(r"[ap]\.?m", re.IGNORECASE)
 
 
 def _as_share(one: Figure, other: Figure) -> bool:
@@ -46,7 +54,9 @@ def implied(wanted: Figure, found: Figure) -> bool:
         return False
     if found.bound and len(_significant(wanted)) >= len(_significant(found)):
         return False
-    ratios = [f / w for w in wanted.values or wanted.raw for f in found.values or found.raw if w]
+    same = wanted.unit == found.unit  # each megabyte of the two is as long as the other
+    ours, theirs = (wanted.raw, found.raw) if same else (wanted.values or wanted.raw, found.values or found.raw)
+    ratios = [f / w for w in ours for f in theirs if w]
     low, high = (1.0, _FAR) if wanted.bound == "min" else (1 / _FAR, 1.0)
     return any(low <= ratio <= high for ratio in ratios)
 
@@ -132,3 +142,32 @@ _FAR = 4 / 3
 
 # For "about" before a figure of one digit, or one that ends in five: people round so. Chosen, not measured.
 _SLACK_ABOUT = 0.06
+
+
+def joined(found: Sequence[Figure], text: str) -> tuple[Figure, ...]:
+    """The figures with those that say one quantity in two units as one: "1 minute and 30 seconds"."""
+    made: list[Figure] = []
+    for figure in found:
+        last = made[-1] if made else None
+        if last is not None and _goes_on(last, figure) and _BETWEEN_PARTS.fullmatch(text[last.end : figure.start]):
+            total = tuple(one + other for one, other in zip(last.values, figure.values, strict=False))
+            # In the unit of the smaller part, of which it has so many.
+            raw = tuple(value * figure.raw[0] / figure.values[0] for value in total)
+            said = text[last.start : figure.end]
+            made[-1] = replace(figure, text=said, start=last.start, raw=raw, values=total, bound=last.bound)
+        else:
+            made.append(figure)
+    return tuple(made)
+
+
+def _goes_on(one: Figure, other: Figure) -> bool:
+    """Whether the second has a smaller unit of the same quantity, of which the first one's has more than it counts."""
+    whole = one.values[:1] + one.raw[:1] + other.values[:1] + other.raw[:1]
+    if len(whole) < 4 or not all(whole) or one.dimension != other.dimension or not one.exact or not other.exact:
+        return False
+    return one.dimension in _IN_PARTS and other.values[0] < one.values[0] / one.raw[0]
+
+
+# Quantities that are said in two units; money and shares are not, and sizes of data are told one by one.
+_IN_PARTS = frozenset({"time", "length", "mass"})
+_BETWEEN_PARTS = re.compile(r",? (?:(?:and|und|et|y) )?")

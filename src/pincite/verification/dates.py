@@ -60,6 +60,8 @@ _PATTERNS = re.compile(
     re.IGNORECASE,
 )
 
+# "1939-45", "2018/19": the century is that of the year before. Up to 12 it may be a month.
+_SHORT_END = re.compile(r" ?[-/] ?(?P<end>1[3-9]|[2-9]\d)(?![\d%]|[-/.,:]\d)")
 _COUNTS = {word: value + 1 for value, word in enumerate("one two three four five six seven eight nine ten".split())}
 _RELATIVE = re.compile(
     rf"\b(?:(?P<count>a|{'|'.join(_COUNTS)}) years? (?:(?P<back>earlier|before|previously)|later|afterwards)|"
@@ -116,6 +118,11 @@ def moments(text: str) -> Iterator[Moment]:
         if moment is not None:
             found.append(moment)
             yield moment
+    for moment in tuple(found):
+        short = _SHORT_END.match(text, moment.end) if moment.kind == "date" and moment.text.isdecimal() else None
+        year = (moment.year or 0) // 100 * 100 + int(short["end"]) if short is not None else 0
+        if short is not None and year > (moment.year or 0):
+            yield Moment(short["end"], short.start("end"), short.end("end"), "date", year)
     years = [moment for moment in found if moment.kind == "date" and moment.year]
     for match in _RELATIVE.finditer(text) if years else ():
         from_year = next((m for m in reversed(years) if m.end <= match.start()), years[0]).year or 0

@@ -15,7 +15,7 @@ from pincite.domain.frozen import dataclass
 from pincite.text.normalise import fold
 from pincite.text.tokens import terms
 from pincite.verification.arithmetic import reckoned
-from pincite.verification.comparison import derived, equal, implied, same_thing
+from pincite.verification.comparison import derived, equal, implied, joined, same_thing
 from pincite.verification.dates import Moment, moments
 from pincite.verification.figures import Figure, figures
 from pincite.verification.units import DAY_S, MONTH_S, ORDINALS
@@ -77,6 +77,7 @@ _IDENTIFIER = re.compile(
     r"|(?<!\w)\w*[^\W_]_\w+"  # work_mem, PGDATA_DIR
     r"|(?<!\w)[a-z]+[A-Z]\w*(?:\.\d+)*"  # pruneExpire
     r"|(?<![\w-])[A-Z]+-?\d[\d.-]*\d(?!\w)"  # SHA-256, CVE-2021-44228; one digit makes names (TiO2, IPv4)
+    r"|(?<![\w.-])\d+[A-Z]+\d+(?!\w)"  # 42P01
 )
 _QUOTED = re.compile(r'"([^"\n]{1,600})"|`([^`\n]{1,200})`')
 _ELLIPSIS = re.compile(r"\s*(?:\[\s*\.{3}\s*\]|\.{3,})\s*")
@@ -173,6 +174,11 @@ class _Seen:
         near = [text for at in nearest for text in self._texts[at : at + 2]]
         return any(value in " ".join(fold(text).text.translate(_INSERTED).split()) for text in near)
 
+    def has_letter(self, letter: str) -> bool:
+        """Whether an option of this letter stands there, by itself or with others ("-am")."""
+        option = re.compile(rf"(?<![\w-])-[A-Za-z]*{letter}[A-Za-z]*(?![\w-])")
+        return any(option.search(fold(text).text) for text in self._texts)
+
     def has_word(self, word: str) -> bool:
         """Whether it stands there by itself: `work_mem` is not `maintenance_work_mem`."""
         at = self.flat.find(word)
@@ -199,11 +205,13 @@ def _read(text: str) -> tuple[tuple[Figure, ...], tuple[Moment, ...]]:
     years = {moment.start for moment in dates if _is_bare_year(moment)}
     # "2048 bytes" and "2000 rows" are read as years and as figures: whichever a statement means, it finds.
     found = figures(_blanked(folded, [(m.start, m.end) for m in dates if m.start not in years]))
-    return tuple(replace(f, exact=False) if f.start in years and not _is_measure(f) else f for f in found), dates
+    found = tuple(replace(f, exact=False) if f.start in years and not _is_measure(f) else f for f in found)
+    # In parts, too: "2 hours" of "2 hours 15 minutes" is not the whole, but nothing wrong.
+    return (*found, *(figure for figure in joined(found, folded) if figure not in found)), dates
 
 
 def _is_bare_year(moment: Moment) -> bool:
-    return moment.kind == "date" and moment.text.isdecimal()
+    return moment.kind == "date" and moment.text.isdecimal() and len(moment.text) > 2
 
 
 def _is_measure(figure: Figure) -> bool:
@@ -239,7 +247,7 @@ def _facts(text: str) -> Iterator[_Fact]:
             yield _Fact(kind, match.group().rstrip(".,;:-"))
     text = _blanked(text, [*taken, *(match.span() for match in _LIST_NUMBER.finditer(text))])
     dates = [moment for moment in _dates(text) if moment.kind in _DATED]
-    found = figures(_blanked(text, [(m.start, m.end) for m in dates if not _is_bare_year(m)]))
+    found = joined(figures(_blanked(text, [(m.start, m.end) for m in dates if not _is_bare_year(m)])), text)
     numbers = {figure.start: figure for figure in found}
     for moment in dates:
         number = numbers.get(moment.start) if _is_bare_year(moment) else None
@@ -286,6 +294,8 @@ def _words_there(fact: _Fact, seen: _Seen) -> bool:
         return all(part in seen.flat for part in parts)
     if fact.kind is FactKind.ADDRESS:
         return wanted.rstrip("/") in seen.flat
+    if _LETTER.fullmatch(fact.text):  # git's -m and -M are two
+        return seen.has_letter(fact.text[-1])
     # `--force` may be called "the force option", inetd.conf that of inetd, asyncio.run stand under its module, SHA-256
     # be written SHA256.
     bare = wanted.lstrip("-./~")
@@ -294,6 +304,7 @@ def _words_there(fact: _Fact, seen: _Seen) -> bool:
     return any(seen.has_word(form) for form in {wanted, bare, part, bare.replace("-", "")} if form)
 
 
+_LETTER = re.compile("-[A-Za-z]")
 _FILE_ENDING = re.compile(_EXTENSION)
 
 

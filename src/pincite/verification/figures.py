@@ -358,6 +358,8 @@ class _Reader:
             values, index = tuple(v * m for v in values for m in MAGNITUDES[token.low]), index + 1
         elif token is not None and glued and token.low in LETTERS and currency:
             values, index = tuple(v * m for v in values for m in LETTERS[token.low]), index + 1
+        elif token is not None and glued and token.text in _CAPITALS:
+            values, index = (*values, *(v * m for v in values for m in LETTERS[token.low])), index + 1
         unit, dimension, factors, index = self._unit(index)
         if currency and (not dimension or dimension == currency):
             unit, dimension, factors = currency, currency, (1.0,)
@@ -407,6 +409,8 @@ class _Reader:
 
 _GROUPED = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
 _SUFFIXES = frozenset({"st", "nd", "rd", "th", "er", "ème"})
+# "5M users" are five million, "64M" of memory are 64 megabytes: both readings stand.
+_CAPITALS = frozenset({"M", "B"})
 # "the 1990s" is a decade; other figures with an s are plurals.
 _YEAR_DIGITS = 4
 # From here on a spelled number is a figure by itself: "a hundred" and "a thousand" are ways of saying many.

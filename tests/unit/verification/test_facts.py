@@ -75,6 +75,15 @@ FOUND = [
     ("It waits 2000 ms.", "It waits 2 s."),
     ("The 2012 second edition", "The second edition came in 2012."),
     ("2,000 are needed (20 × 100 = 2000).", "Each of the 20 needs 100."),
+    # one quantity in two units, one year in two digits, a capital for a million
+    ("It waits 90 seconds.", "It waits 1 minute and 30 seconds."),
+    ("It takes 2 hours 15 minutes.", "It takes 135 minutes."),
+    ("It takes 2 hours.", "It takes 2 hours 15 minutes."),
+    ("He is 5 feet 10 inches tall.", "He is 178 cm tall."),
+    ("It lasted from 1939 to 1945.", "It lasted 1939–45."),
+    ("It lasted 1939-45.", "It lasted from 1939 to 1945."),
+    ("It has 5 million users.", "It has 5M users."),
+    ("It takes 64M of memory.", "It takes 64 MB of memory."),
     # a share and a fraction, "one" as a number
     ("It keeps 20 % of them.", "The factor is 0.2."),
     ("The factor is 0.5.", "It keeps half of them."),
@@ -84,6 +93,7 @@ FOUND = [
     ("Set work_mem higher.", "The work_mem setting"),
     ("Use --force to go on.", "-f, --force overwrites"),
     ("Use --force to go on.", "The force option overwrites."),
+    ("Use -a to add all.", "git commit -am adds all."),
     ("Call asyncio.create_task for it.", "create_task(coro) starts it"),
     ("Edit /etc/hosts by hand.", "The file /etc/hosts is read."),
     ("Edit inetd.conf by hand.", "The inetd super-server"),
@@ -116,6 +126,9 @@ OTHER = [
     ("Il faut trois jours.", "Il faut cinq jours.", "cinq jours"),
     ("Tarda dos horas.", "Tarda tres horas.", "tres horas"),
     ("The train leaves at 3 pm.", "The train leaves at 4 pm.", "4 pm"),
+    ("The train leaves at 3 pm.", "The train leaves at 3 a.m.", "3 a.m."),
+    ("It waits 1 minute 20 seconds.", "It waits 90 seconds.", "90 seconds"),
+    ("It takes over 100 MB.", "It takes 98 MB.", "98 MB"),
     ("Since version 3.11.2 it works.", "New in 3.11.1", "3.11.1"),
 ]
 
@@ -136,6 +149,9 @@ def test_a_value_far_from_what_is_told_is_no_other_value_for_the_same_thing() ->
 ABSENT = [
     ("The default is 256.", "The default is 128."),
     ("The limit is 1500 rows.", "The limit is 2,500 rows."),
+    ("It lasted from 1939 to 1946.", "It lasted 1939–45."),
+    ("It fails with 42P01.", "It fails with 42P02."),
+    ("Rename it with -M.", "Rename it with -m."),
     ("Up to 2007 it was the largest.", "It was the largest until 1930 and the oldest until 1950."),
     ("It takes 64 bytes.", "It takes 32 bytes (256 bits)."),
     ("It fills 90 %.", "Of 800 places it fills 700."),
