@@ -54,14 +54,38 @@ def test_it_opens_to_its_address_alone_and_stops_by_ctrl_c(tmp_path: Path) -> No
     assert not [path for path in files if key in path.read_bytes()], "the key is kept nowhere"
 
 
-def test_a_taken_port_is_told(pincite: Pincite) -> None:
+@pytest.mark.parametrize("command", ["ui", "serve"])
+def test_a_taken_port_is_told(pincite: Pincite, command: str) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        ended = pincite("ui", "--port", str(taken.getsockname()[1]))
+        ended = pincite(command, "--port", str(taken.getsockname()[1]))
     assert ended.code == 2
     assert "is taken" in ended.err
     assert "--port" in ended.err
+    assert "Serving" not in ended.err
+
+
+def test_a_server_that_says_it_serves_can_be_connected_to(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    process = warm.start("serve", "--port", str(port), env=clean_environment(tmp_path), cwd=tmp_path)
+    try:
+        assert process.stderr is not None
+        assert any(line.startswith(f"Serving on http://127.0.0.1:{port}") for line in process.stderr)
+        with urlopen(f"http://127.0.0.1:{port}/healthz", timeout=60) as answer:
+            assert answer.status == 200
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+
+
+def test_an_interface_of_another_machine_is_told(pincite: Pincite) -> None:
+    pincite("keys", "create", "me")
+    ended = pincite("serve", "--host", "192.0.2.1", "--port", "8787")  # an address of documents only: RFC 5737
+    assert ended.code == 2
+    assert "can't listen on 192.0.2.1: " in ended.err
+    assert "--host" in ended.err
 
 
 def test_without_a_screen_no_browser_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """The name that goes out with every request, and whom a site can write to."""
 
 import logging
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -55,5 +56,7 @@ def test_a_server_warns_when_nobody_can_be_written_to(
     if contact:
         monkeypatch.setenv("PINCITE_USER_AGENT_CONTACT", contact)
     caplog.set_level(logging.WARNING)
-    serving.serve("127.0.0.1", 8787, tmp_path, work=False)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    serving.serve("127.0.0.1", port, tmp_path, ready=lambda: None, work=False)
     assert ("user_agent_contact" in caplog.text) is not bool(contact)

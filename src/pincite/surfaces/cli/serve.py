@@ -37,14 +37,15 @@ def serve(
 
     def job() -> None:
         vet_server()
-        serving = _serving()
-        # Before anything listens: without a key a stranger on the network would be served.
-        with serving.key_ring(home) as keys:
-            serving.vet_binding(host, keys)
-        note(f"Serving on http://{host}:{port} (the API: /docs). Ctrl-C stops; runs can be resumed.")
-        serving.serve(host, port, home, work=work)
+        said = f"Serving on {origin(host, port)} (the API: /docs). Ctrl-C stops; runs can be resumed."
+        _serving().serve(host, port, home, ready=lambda: note(said), work=work)
 
     guarded(job, as_json=as_json)
+
+
+def origin(host: str, port: int) -> str:
+    """The address of what listens there."""
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def vet_server() -> None:

@@ -288,14 +288,13 @@ def serve(
 
     def job() -> None:
         from pincite.settings import load_settings
-        from pincite.surfaces.cli.serve import vet_server
+        from pincite.surfaces.cli.serve import origin, vet_server
         from pincite.wiring.sharing import vet_scope
 
         vet_server()
         vet_scope(load_settings({"home": home}))
         serving = importlib.import_module("pincite.surfaces.http.serving")
-        note(f"Sharing on http://{host}:{port}. Ctrl-C stops.")
-        serving.serve_peer(host, port, home)
+        serving.serve_peer(host, port, home, ready=lambda: note(f"Sharing on {origin(host, port)}. Ctrl-C stops."))
 
     guarded(job, as_json=as_json)
 

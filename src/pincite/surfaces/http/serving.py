@@ -1,5 +1,6 @@
 """Running the server, or a read-only peer that hands out what a scope may share: the binding is vetted first."""
 
+import errno
 import hashlib
 import logging
 import socket
@@ -35,42 +36,52 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _DRAIN_S = 5
 # Any free number; when it is taken the system chooses.
 _USUAL_PORT = 8787
+# Connections that wait while the application is made; as many as uvicorn lets wait.
+_BACKLOG = 2048
 
 
-def serve(host: str, port: int, home: Path | None, *, work: bool = True) -> None:
+def serve(host: str, port: int, home: Path | None, *, ready: Callable[[], None], work: bool = True) -> None:
     """Serve until interrupted; running research is stopped, saved and resumable. `work`: execute what waits, too.
 
-    Errors:
-        Conflict: a public interface without an API key. InvalidSetting, StorageUnavailable.
-    """
-    from pincite.surfaces.http.app import create_app
+    `ready` is called as soon as requests can arrive: until the application is made they wait.
 
+    Errors:
+        Conflict: a public interface without an API key, or the port is taken. InvalidSetting, StorageUnavailable.
+    """
     settings = load_settings({"home": home})
     observe(settings)
     if not (settings.user_agent or settings.user_agent_contact):
         log.warning("sites that are read can't tell whom to write to: set user_agent_contact to an address or a URL")
     with key_ring(home) as keys:
+        # Before anything listens: without a key a stranger on the network would be served.
         vet_binding(host, keys)
-        app = create_app(
-            engine_opener(home),
-            keys,
-            # Without a key the browser of whoever is at this machine gets in, and any page it shows could by DNS
-            # rebinding.
-            hosts=() if keys.active else LOOPBACK,
-            work=_worker_settings(home) if work else None,
-            limits=ServerLimits.of(settings),
-        )
-        run_app(app, host=host, port=port)
+        with bound(port, host) as listening:
+            ready()
+            run_app(_many_users(settings, home, keys, work=work), listening)
 
 
-def run_app(app: Any, listening: socket.socket | None = None, **where: Any) -> None:  # an ASGI application
-    """Serve the application until interrupted, on a socket that listens or `where` uvicorn is told."""
+def _many_users(settings: Settings, home: Path | None, keys: KeyRing, *, work: bool) -> Any:
+    from pincite.surfaces.http.app import create_app
+
+    return create_app(
+        engine_opener(home),
+        keys,
+        # Without a key the browser of whoever is at this machine gets in, and any page it shows could by DNS
+        # rebinding.
+        hosts=() if keys.active else LOOPBACK,
+        work=_worker_settings(home) if work else None,
+        limits=ServerLimits.of(settings),
+    )
+
+
+def run_app(app: Any, listening: socket.socket) -> None:  # an ASGI application
+    """Serve the application until interrupted, on a socket that listens."""
     import uvicorn
 
     from pincite.surfaces.http.gate import PatientProtocol
 
-    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_DRAIN_S, http=PatientProtocol, **where)
-    uvicorn.Server(config).run(sockets=None if listening is None else [listening])
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_DRAIN_S, http=PatientProtocol)
+    uvicorn.Server(config).run(sockets=[listening])
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,23 +126,26 @@ def ready_to_ask(settings: Settings) -> dict[str, Any]:
 
 
 @contextmanager
-def bound(port: int | None) -> Iterator[socket.socket]:
-    """A loopback socket that listens: on this port, or without one on the usual port or, where it is taken, any.
+def bound(port: int | None, host: str = "127.0.0.1") -> Iterator[socket.socket]:
+    """A socket that listens: on this port, or without one on the usual port or, where it is taken, any.
 
     Errors:
-        Conflict: the port is taken.
+        Conflict: the port is taken, or the interface is none of this machine.
     """
-    with socket.socket() as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        for wanted in (port,) if port else (_USUAL_PORT, 0):
-            try:
-                listening.bind(("127.0.0.1", wanted))
-                break
-            except OSError as error:
-                if wanted == port:
-                    hint = "Name another one with --port, or none to take a free one."
-                    raise Conflict(f"port {port} is taken: {error.strerror}", reason="port_taken", hint=hint) from None
-        listening.listen(128)
+    for wanted in (port,) if port else (_USUAL_PORT, 0):
+        try:
+            family, *_, address = socket.getaddrinfo(host, wanted, type=socket.SOCK_STREAM)[0]
+            listening = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
+            break
+        except OSError as error:
+            is_taken = error.errno == errno.EADDRINUSE
+            if wanted == port or not is_taken:
+                # Python adds in brackets what it was about to do.
+                why = f"can't listen on {host}: {str(error.strerror).partition(' (')[0]}"
+                hint = "Name another one with --port." if is_taken else "Name an interface of this machine with --host."
+                why = f"port {wanted} of {host} is taken" if is_taken else why
+                raise Conflict(why, reason="port_taken" if is_taken else "no_interface", hint=hint) from None
+    with listening:
         yield listening
 
 
@@ -177,8 +191,8 @@ _AT_ONCE: Final = 16
 MEDIA_TYPE: Final = "application/vnd.pincite.shared"
 
 
-def serve_peer(host: str, port: int, home: Path | None) -> None:
-    """Serve until interrupted.
+def serve_peer(host: str, port: int, home: Path | None, *, ready: Callable[[], None]) -> None:
+    """Serve until interrupted; `ready` is called as soon as requests can arrive.
 
     Errors:
         ShareRefused (`scope_private`), Conflict: a public interface without an API key of the scope. InvalidSetting.
@@ -188,7 +202,9 @@ def serve_peer(host: str, port: int, home: Path | None) -> None:
     observe(settings)
     with key_ring(home) as keys:
         vet_binding(host, keys)
-        run_app(create_app(settings, keys, hosts=() if keys.active else LOOPBACK), host=host, port=port)
+        with bound(port, host) as listening:
+            ready()
+            run_app(create_app(settings, keys, hosts=() if keys.active else LOOPBACK), listening)
 
 
 def create_app(settings: Settings, keys: KeyRing, *, hosts: Sequence[str] = ()) -> FastAPI:
