@@ -80,7 +80,7 @@ def test_what_is_not_read_is_named(tmp_path: Path, folder: Path) -> None:
     (state,) = pincite("doctor", "--json").json["Libraries"].values()
     assert state.startswith("6 pages")
     assert "program" in state
-    assert "broken.pdf: binary" in state
+    assert "broken.pdf: the body is not text (binary)" in state
     assert "tool.py" not in state
     assert "empty.txt" not in state
     folder.rename(tmp_path / "moved")

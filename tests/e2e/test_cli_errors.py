@@ -52,6 +52,42 @@ def test_bad_input_is_refused(
     assert "secret" not in out + err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said", "hint"),
+    [
+        (
+            ("fetch", "notes/gone.html"),
+            "notes/gone.html is neither a file nor a URL",
+            "a file of yours or a full http://",
+        ),
+        (("fetch", "."), ". is a folder", "pincite index ."),
+        (("research", "x", "--length", "huge"), "Invalid value for '--length': 'huge' is not one of", "--help"),
+    ],
+)
+def test_what_was_typed_is_told_in_its_own_words(
+    pincite: Pincite, arguments: tuple[str, ...], said: str, hint: str
+) -> None:
+    error = pincite(*arguments, "--json").json["error"]
+    assert error["message"].startswith(said)
+    assert hint in error["hint"]
+
+
+def test_doctor_tries_whether_a_home_can_be_written(pincite: Pincite) -> None:
+    """Permissions of /proc let root write there; the file system does not."""
+    if not Path("/proc/self").exists():
+        pytest.skip("no /proc on this system")
+    assert pincite("doctor", "--json", "--home", "/proc/home").json["Home"]["writable"].startswith("NO: /proc can't")
+
+
+def test_no_command_is_listed_with_half_a_sentence(pincite: Pincite) -> None:
+    for group in ((), ("runs",), ("keys",), ("share",), ("cache",), ("scope",), ("models",)):
+        listed = pincite(*group, "--help").out
+        assert "..." not in listed.partition("Examples:")[0].replace("(runs_keep_days, ...)", "").replace(
+            "[ARGS]...", ""
+        )
+        assert max(map(len, listed.splitlines())) <= 80
+
+
 def test_an_error_for_a_person_goes_to_stderr(pincite: Pincite) -> None:
     ended = pincite("research", "  ")
     assert ended.code == 2

@@ -62,10 +62,12 @@ def test_a_file_is_printed_as_a_page_is(pincite: Pincite, tmp_path: Path) -> Non
     assert "A lock table has room for 64 locks." in read.json["content"]
     assert read.json["info"]["via"] == "given"
     assert TEXT in pincite("fetch", "404.html").out, "what was given is what was meant"
+    summary = pincite("summarize", "notes.html", "--json").json
+    assert summary["points"][0]["url"].endswith("/notes.html"), "a summary is of a file, too"
     window = pincite("fetch", "notes.html", "--max-chars", "20", "--format", "text", "--json").json
     assert (window["truncated"], window["content_format"]) == (True, "text")
     logged = pincite("log", "--json").json
-    assert [call["tool"] for call in (logged if isinstance(logged, list) else logged["calls"])].count("parse") == 4
+    assert [call["tool"] for call in (logged if isinstance(logged, list) else logged["calls"])].count("parse") == 5
 
 
 @pytest.mark.parametrize(

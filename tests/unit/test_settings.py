@@ -112,8 +112,28 @@ def test_a_bad_value_names_the_setting_and_its_origin(environ: dict[str, str], t
 def test_an_unknown_name_in_the_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "pincite.toml"
     file.write_text("max_pagez = 3\n")
-    with pytest.raises(InvalidSetting, match="max_pagez"):
+    with pytest.raises(InvalidSetting) as caught:
         load_settings(environ={}, files=[file])
+    assert str(caught.value) == f"there is no setting 'max_pagez' ({file})"
+    assert caught.value.hint == "Did you mean 'max_pages'?"
+    with pytest.raises(InvalidSetting) as caught:
+        load_settings({"zzz": 1}, environ={}, files=[])
+    assert (str(caught.value), caught.value.hint) == (
+        "there is no setting 'zzz' (argument)",
+        "docs/settings.md lists them all.",
+    )
+
+
+def test_a_bad_value_in_a_file_names_the_file_that_is_in_force_and_what_the_setting_is(tmp_path: Path) -> None:
+    files = [tmp_path / "user.toml", tmp_path / "folder.toml"]
+    files[0].write_text("max_pages = 3\n")
+    files[1].write_text('max_pages = "many"\n')
+    with pytest.raises(InvalidSetting) as caught:
+        load_settings(environ={}, files=files)
+    assert str(caught.value).startswith(f"setting max_pages ({files[1]}): ")
+    assert caught.value.hint == "max_pages: Pages a run reads at most."
+    files[1].write_text("max_searches = 2\n")
+    assert load_settings(environ={}, files=files).max_pages == 3
 
 
 def test_no_secret_shows() -> None:

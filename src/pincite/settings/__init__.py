@@ -8,6 +8,7 @@ generated from the descriptions in `model`.
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module, resources
 from pathlib import Path
@@ -22,6 +23,7 @@ from pincite.settings.model import Settings as Settings
 
 FILE_NAME = "pincite.toml"
 PREFIX = "PINCITE_"
+_ALL = "docs/settings.md lists them all."
 _SECRET_ENDINGS = ("_API_KEY", "_TOKEN", "_SECRET", "_SECRET_ACCESS_KEY")
 _SECRET_CHARS = 16  # shorter values may be words: masking them would spoil texts
 
@@ -40,7 +42,12 @@ def load_settings(
     given = {name: value for name, value in (overrides or {}).items() if value is not None}
     from_environment = _read_environment(os.environ if environ is None else environ)
     from_files = _read_files(default_files() if files is None else files)
-    merged: dict[str, object] = {**from_files, **from_environment, **given}
+    filed: dict[str, object] = {}
+    for values in from_files.values():
+        filed |= values
+    # A variable that is referred to and not set leaves its setting out.
+    filed = {name: value for name, written in filed.items() if (value := referred(written)) is not None}
+    merged: dict[str, object] = {**filed, **from_environment, **given}
     profile = str(merged.get("profile", "standard"))
     # The profile is known only after the other sources were read, and is weaker than all of them.
     merged = {**_read_profile(profile), **merged, "profile": profile}
@@ -56,12 +63,19 @@ def load_settings(
         name = ".".join(str(part) for part in first["loc"]) or "settings"
         field = name.partition(".")[0]
         # The strongest source that has it is the one whose value was refused.
-        origin = "argument" if field in given else "environment" if field in from_environment else "file or profile"
-        raise InvalidSetting(
-            f"setting {name} ({origin}): {first['msg']}",
-            hint="pincite doctor shows the settings in force; docs/settings.md lists them all.",
-            context={"setting": name},
-        ) from None
+        sources = {"argument": given, "environment": from_environment}
+        sources |= {str(path): from_files[path] for path in reversed(from_files)}
+        origin = next((source for source, values in sources.items() if field in values), f"profile {profile}")
+        if first["type"] == "extra_forbidden":
+            said = f"there is no setting {name!r} ({origin})"
+            hint = (
+                f"Did you mean {near[0]!r}?" if (near := get_close_matches(field, Settings.model_fields, 1)) else _ALL
+            )
+        else:
+            said = f"setting {name} ({origin}): {first['msg'].removeprefix('Value error, ')}"
+            known = Settings.model_fields.get(field)
+            hint = f"{field}: {known.description}" if known is not None and known.description else _ALL
+        raise InvalidSetting(said, hint=hint, context={"setting": name}) from None
 
 
 def with_profile(settings: Settings, profile: str) -> Settings:
@@ -105,19 +119,18 @@ def environment_secrets(environ: Mapping[str, str] | None = None) -> tuple[str, 
     return tuple(v for name, v in given.items() if name.endswith(_SECRET_ENDINGS) and len(v) >= _SECRET_CHARS)
 
 
-def _read_files(paths: Iterable[Path]) -> dict[str, object]:
-    merged: dict[str, object] = {}
+def _read_files(paths: Iterable[Path]) -> dict[Path, dict[str, object]]:
+    found: dict[Path, dict[str, object]] = {}
     for path in paths:
         try:
-            merged.update(tomllib.loads(path.read_text(encoding="utf-8")))
+            found[path] = tomllib.loads(path.read_text(encoding="utf-8"))
         except (FileNotFoundError, NotADirectoryError):
             continue
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise InvalidSetting(f"{path} is not TOML: {error}", hint="Fix the file or remove it.") from error
         except OSError as error:
             raise InvalidSetting(f"{path} can't be read: {error.strerror}", hint="Check its permissions.") from error
-    # A variable that is referred to and not set leaves its setting out.
-    return {name: value for name, given in merged.items() if (value := referred(given)) is not None}
+    return found
 
 
 def referred(value: object) -> object:

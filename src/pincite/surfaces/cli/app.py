@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
@@ -71,22 +71,37 @@ EXAMPLES = (
 )
 
 
-class Overview(TyperGroup):
-    """The group of all commands, listed by what they are for."""
+class Listing(TyperGroup):
+    """A group whose commands are listed in whole sentences, on two lines where one is too short."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # both of the click that typer carries
+        """The commands, each with what it does."""
+        self.write(formatter, "Commands", self.list_commands(ctx))
+
+    def write(self, formatter: Any, title: str, names: Iterable[str]) -> None:
+        """A section with those of these commands that there are."""
+        found = [(name, self.commands[name].get_short_help_str(_WHOLE)) for name in names if name in self.commands]
+        if found:
+            with formatter.section(title):
+                formatter.write_dl(found)
+
+
+class Overview(Listing):
+    """The group of all commands, listed by what they are for."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # as above
         """The groups with their commands, then the examples."""
-        room = formatter.width - max(map(len, self.commands)) - 6
         listed = {name for names in GROUPS.values() for name in names}
         more = {"More": tuple(name for name in self.commands if name not in listed)}
         for title, names in (GROUPS | more).items():
-            rows = [(name, self.commands[name].get_short_help_str(room)) for name in names if name in self.commands]
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
+            self.write(formatter, title, names)
         with formatter.section("Examples"):
             for example in EXAMPLES:
                 formatter.write_text(example)
+
+
+# More than a sentence has.
+_WHOLE: Final = 1_000
 
 
 # The variable in which a shell says that it asks for completions.
@@ -156,7 +171,7 @@ def _made(names: Iterable[str]) -> typer.Typer:
         module, _, attribute = COMMANDS[name].partition(":")
         command = getattr(import_module(f"pincite.surfaces.cli.{module}"), attribute)
         if isinstance(command, typer.Typer):
-            made.add_typer(command, name=name)
+            made.add_typer(command, name=name, cls=Listing)
         else:
             made.command(name)(command)
     return made
@@ -199,12 +214,14 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _usage_error(error: TyperException, *, as_json: bool) -> int:
+    # Of the click that typer carries, whose classes have no public name; pydantic's word for a choice says nothing.
+    if hasattr(error, "message"):
+        error.message = error.message.replace("Value error, ", "")
     refusal = InvalidInput(
         error.format_message() if hasattr(error, "format_message") else str(error), hint="See: pincite COMMAND --help"
     )
     if as_json:
         print_json({"error": refusal.as_dict()})
-    # Of the click that typer carries, whose classes have no public name.
     elif hasattr(error, "show"):
         error.show()
     return exit_code(refusal)

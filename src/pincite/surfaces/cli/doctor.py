@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -223,14 +224,14 @@ def _libraries(settings: "Settings") -> dict[str, str]:
 
 
 def _library(path: Path, settings: "Settings") -> str:
-    from pincite.surfaces.cli.stored import SKIPPED_SHOWN, not_read
+    from pincite.surfaces.cli.stored import SKIPPED_SHOWN, not_read, skipped_line
     from pincite.wiring.libraries import library_state
 
     try:
         report = library_state(path, settings)
     except PinciteError as error:
         return f"NOT USABLE: {error}"
-    skipped = [f"skipped {one.place}: {one.reason}" for one in report.skipped[:SKIPPED_SHOWN]]
+    skipped = [skipped_line(one) for one in report.skipped[:SKIPPED_SHOWN]]
     hidden = report.skipped_total - len(skipped)
     more = [f"skipped {hidden} more; pincite index --json lists them"] if hidden > 0 else []
     indent = "\n" + " " * 4
@@ -243,8 +244,12 @@ def _writable(folder: Path) -> str:
     existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
     if not existing.is_dir():
         return f"NO: {existing} is a file; set PINCITE_HOME to a folder"
-    may = os.access(existing, os.W_OK | os.X_OK)
-    return "yes" if may else f"NO: {existing} can't be written; set PINCITE_HOME to a folder that can"
+    # Tried: what permissions say is not what every file system does, least of all to root.
+    try:
+        with TemporaryDirectory(dir=existing):
+            return "yes"
+    except OSError as error:
+        return f"NO: {existing} can't be written ({error.strerror}); set PINCITE_HOME to a folder that can"
 
 
 def _installed(module: str) -> bool:

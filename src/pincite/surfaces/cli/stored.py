@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pincite.domain.reasons import reason_text
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import vet_output
 from pincite.surfaces.cli.run import (
@@ -24,7 +25,7 @@ from pincite.surfaces.cli.run import (
 )
 
 if TYPE_CHECKING:
-    from pincite.domain.library import IndexReport
+    from pincite.domain.library import IndexReport, Skipped
     from pincite.domain.records import LoggedCall
     from pincite.engine import Engine
     from pincite.wiring.scopes import Expired, Removed
@@ -65,12 +66,19 @@ def index(
             f"in {summary.seconds:.1f} s"
         )
         for skipped in summary.skipped[:SKIPPED_SHOWN]:
-            note(f"  skipped {skipped.place}: {skipped.reason} {skipped.detail}".rstrip())
+            note(f"  {skipped_line(skipped)}")
         if len(summary.skipped) > SKIPPED_SHOWN:
             note(f"  and {len(summary.skipped) - SKIPPED_SHOWN} more; --json lists all")
         for line in not_read(summary):
             note(f"  {line}")
     note('Now: pincite research "..." uses it without --source.')
+
+
+def skipped_line(skipped: "Skipped") -> str:
+    """What was skipped and why, in words where there are some, with the code of docs/library.md."""
+    return f"skipped {skipped.place}: " + (
+        f"{skipped.detail} ({skipped.reason})" if skipped.detail else reason_text(skipped.reason)
+    )
 
 
 def not_read(report: "IndexReport") -> list[str]:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from pincite.domain.errors import TooLarge
+from pincite.domain.errors import InvalidInput, InvalidUrl, TooLarge
 from pincite.domain.fetch import FetchRequest
 from pincite.domain.reasons import reason_text
 from pincite.domain.requests import SearchRequest
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pincite.domain.fetch import FetchResult
     from pincite.domain.search import SearchResponse
     from pincite.engine import Engine
+    from pincite.research.summary import Summarised
 
 
 # What a document may have (`document_max_bytes`); the limit of its kind is looked at when it is read.
@@ -133,11 +134,25 @@ def fetch(asked: FetchRequest, settings: dict[str, object], as_json: options.Jso
 
 
 def _file_named(text: str) -> Path | None:
-    """The file that was named in place of an address. Errors: TooLarge (before it is read)."""
+    """The file that was named in place of an address.
+
+    Errors:
+        InvalidUrl: neither is there such a file nor is it an address. InvalidInput: a folder. TooLarge: told before it
+        is read.
+    """
     path = Path(text)
     # An address may be the name of a file, too: it is meant as an address.
-    if "://" in text or not path.is_file():
+    if "://" in text:
         return None
+    if path.is_dir():
+        raise InvalidInput(
+            f"{path} is a folder", hint=f"Name a file in it, or make it searchable: pincite index {path}"
+        )
+    if not path.is_file():
+        if ":" in text:  # of a library, or of a kind that is refused with the reason
+            return None
+        hint = "Give a file of yours or a full http:// or https:// URL."
+        raise InvalidUrl(f"{text} is neither a file nor a URL", hint=hint)
     if path.stat().st_size > FILE_BYTES_MAX:
         raise TooLarge(f"{path} has more than {FILE_BYTES_MAX} bytes", reason="body_too_large")
     return path
@@ -171,14 +186,23 @@ def _header(result: "FetchResult") -> str:
 
 @options.configured("llm", "judge", "source", "resolve", "allow_network", "home")
 def summarize(
-    target: Annotated[str, typer.Argument(help="A page's URL, or a finished run: its id, or `last`.")],
+    target: Annotated[str, typer.Argument(help="A page's URL, a file of yours, or a finished run: its id, or `last`.")],
     sentences: Annotated[int, typer.Option(min=1, max=20, help="Sentences at most.")] = 8,
     *,
     settings: dict[str, object],
     as_json: options.Json = False,
 ) -> None:
     """Print the main points of a page or a run, each with its passage."""
-    found = of_engine(lambda engine: engine.summarize(target, sentences=sentences), settings, as_json=as_json)
+    file = Path(target)
+    is_file = "://" not in target and file.is_file()
+
+    async def job(engine: "Engine") -> "Summarised":
+        if not is_file:
+            return await engine.summarize(target, sentences=sentences)
+        given = await engine.parse(read_bytes(file, "Give a file that you may read."), name=file.name)
+        return await engine.summarize(given.final_url, sentences=sentences)
+
+    found = of_engine(job, settings, as_json=as_json)
     if as_json:
         from pincite.surfaces.requests import summary_json
 

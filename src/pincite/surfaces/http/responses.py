@@ -103,13 +103,22 @@ async def _validation(request: Request, error: Exception) -> Response:
         return answer(request, InvalidInput("the body does not say that it is JSON", reason="not_json", hint=hint), 415)
     found = error.errors() if isinstance(error, RequestValidationError) else []
     pointers = [
-        {"pointer": "/" + "/".join(str(part) for part in item["loc"][1:]), "detail": item["msg"]} for item in found
+        {"pointer": "/" + "/".join(str(part) for part in item["loc"][1:]), "detail": _in_words(item)} for item in found
     ]
     if found and found[0]["type"] == "json_invalid":
         what = f"the body is not JSON: {found[0].get('ctx', {}).get('error', '')} at {found[0]['loc'][-1]}"
         return answer(request, InvalidInput(what, reason="bad_json"), 400)
     first = pointers[0] if pointers else {"pointer": "/", "detail": "not understood"}
-    return answer(request, InvalidInput(f"{first['pointer']}: {first['detail']}", reason="bad_body"), 422, pointers)
+    hint = f"{request.url.path} at /docs lists what it takes."
+    said = f"{first['pointer']}: {first['detail']}"
+    return answer(request, InvalidInput(said, reason="bad_body", hint=hint), 422, pointers)
+
+
+def _in_words(item: Mapping[str, Any]) -> str:
+    """What pydantic found, without what only its users know."""
+    if item["type"] == "extra_forbidden":
+        return "there is no such member"
+    return str(item["msg"]).removeprefix("Value error, ")
 
 
 async def _http(request: Request, error: Exception) -> Response:

@@ -58,6 +58,6 @@ def test_a_second_request_on_a_connection_has_its_own_time(port: int) -> None:
 def test_the_server_is_started_with_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     configs: list[uvicorn.Config] = []
     monkeypatch.setattr(uvicorn.Server, "run", lambda self, **_: configs.append(self.config))
-    serve("127.0.0.1", 0, tmp_path, work=False)
+    serve("127.0.0.1", 0, tmp_path, ready=lambda: None, work=False)
     assert configs[0].http is PatientProtocol
     assert HEADERS_WITHIN_S == 15

@@ -66,6 +66,12 @@ async def test_what_is_not_of_its_form_is_told_as_at_the_command_line(
     assert problem["hint"] == "file_type: only files of this type, as in `pdf`."
 
 
+async def test_a_member_that_there_is_not_is_told_in_words(client: httpx2.AsyncClient) -> None:
+    problem = (await client.post("/v1/search", json={"query": "pool", "limit": 3})).json()
+    assert problem["detail"] == "/limit: there is no such member"
+    assert problem["hint"] == "/v1/search at /docs lists what it takes."
+
+
 async def test_a_body_in_pieces_is_bounded_too(client: httpx2.AsyncClient) -> None:
     async def pieces() -> AsyncIterator[bytes]:
         for _ in range(MAX_BODY_BYTES // 100_000 + 2):

@@ -187,12 +187,13 @@ def moment(at: datetime) -> str:
 
 
 def seconds(amount: float) -> str:
-    """A duration in the unit people would use."""
+    """A duration in the unit people would use, never parted from its number."""
     if amount < 1:
-        return f"{amount * 1000:.0f} ms"
+        return f"{amount * 1000:.0f}\N{NO-BREAK SPACE}ms"
     if amount < 60:
-        return f"{amount:.0f} s" if amount >= 10 else f"{amount:.1f} s"
-    return f"{amount / 60:.0f} min" if amount >= 600 or not amount % 60 else f"{amount / 60:.1f} min"
+        return f"{amount:.0f}\N{NO-BREAK SPACE}s" if amount >= 10 else f"{amount:.1f}\N{NO-BREAK SPACE}s"
+    is_whole = amount >= 600 or not amount % 60
+    return f"{amount / 60:.0f}\N{NO-BREAK SPACE}min" if is_whole else f"{amount / 60:.1f}\N{NO-BREAK SPACE}min"
 
 
 def _shown(value: Any) -> Any:  # whatever a template prints
