@@ -10,6 +10,9 @@ from pincite.text.sentences import sentences
 MAX_PARTS = 8
 _ENUMERATION = re.compile(r"^(?P<stem>[^:]{8,}?):\s+(?P<items>.+)$", re.DOTALL)
 _ITEM_BREAK = re.compile(r"\s*[,;]\s*(?:and|or|as\s+well\s+as)\s+|\s*[,;]\s*", re.I)
+_PAIRED = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\"[^\"]*\"|“[^”]*”|`[^`]*`")
+# "main, contrib or non-free?" asks for one of these, and alone none of them is asked for.
+_CHOICE = re.compile(r"[,;]?\s+or\s+[^,;]+\?\s*$", re.I)
 _SENTENCE_END = re.compile(r"[.!?]\s")
 _LAST_AND = re.compile(r"\s+(?:and|or)\s+", re.I)
 _ASKS = r"(?:who|whom|whose|when|where|why|which|what|how|is|are|does|do|did|can|will|was|were)\b"
@@ -81,30 +84,35 @@ def asked_for(question: str) -> str:
 
 
 def _enumeration(text: str) -> tuple[str, ...]:
-    match = _ENUMERATION.match(text)
-    if match is None:
+    match = _ENUMERATION.match(_masked(text))
+    if match is None or _CHOICE.search(text, match.start("items")):
         return ()
-    items = _items(match.group("items").rstrip("?.! "))
+    stem, items = text[: match.end("stem")].strip(), _items(text[match.start("items") :].rstrip("?.! "))
     # What runs on over the end of a sentence is no list: "554 5.7.1: Relay access denied. from home, it works".
     if len(items) < 2 or any(len(item.split()) > 16 or _SENTENCE_END.search(item) for item in items):
         return ()
-    return tuple(f"{match.group('stem').strip()}: {item}" for item in items)
+    return tuple(f"{stem}: {item}" for item in items)
 
 
 def _items(text: str) -> list[str]:
-    """The items of a list in running words; commas inside brackets do not separate."""
-    masked = re.sub(r"\([^()]*\)", lambda match: "\x00" * len(match.group()), text)
+    """The items of a list in running words."""
+    masked = _masked(text)
     pieces: list[str] = []
     start = 0
     for match in _ITEM_BREAK.finditer(masked):
         pieces.append(text[start : match.start()])
         start = match.end()
     pieces.append(text[start:])
-    last = _LAST_AND.search(re.sub(r"\([^()]*\)", lambda m: "\x00" * len(m.group()), pieces[-1]))
+    last = _LAST_AND.search(_masked(pieces[-1]))
     if last and len(pieces) > 1 and ", and" not in text and len(pieces[-1].split()) <= 8:
         tail = pieces.pop()
         pieces += [tail[: last.start()], tail[last.end() :]]
     return [piece.strip() for piece in pieces if piece.strip()]
+
+
+def _masked(text: str) -> str:
+    """The text with what stands in brackets or quotation marks blanked: nothing is cut in there."""
+    return _PAIRED.sub(lambda match: "\x00" * len(match.group()), text)
 
 
 def _joined(text: str) -> tuple[str, ...]:
@@ -165,5 +173,5 @@ def sides_of(text: str) -> tuple[str, ...]:
 
 def item_of(part: str) -> str:
     """The item of an enumeration part, without the words before the colon; any other part is returned whole."""
-    match = _ENUMERATION.match(part)
-    return match.group("items").strip() if match else part
+    match = _ENUMERATION.match(_masked(part))
+    return part[match.start("items") :].strip() if match else part

@@ -38,6 +38,18 @@ def test_a_second_question_that_names_nothing_is_about_what_the_first_names() ->
 
 
 @pytest.mark.parametrize(
+    "question",
+    [
+        "If I write def nest(x: int) and someone passes a twig, will Finch complain, or not at once?",
+        'Why does Finch print "nest: twigs, eggs and feathers are gone" in winter?',
+        "Nests for a closed barn: larch, oak or pine?",
+    ],
+)
+def test_neither_brackets_nor_quotations_nor_a_choice_are_cut(question: str) -> None:
+    assert split_question(question) == (question,)
+
+
+@pytest.mark.parametrize(
     ("question", "sides"),
     [
         ("What is the difference between a list and a row in Finch?", ("a list in Finch", "a row in Finch")),
