@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TypeAlias
 
 from pincite.domain.evidence import Proof
@@ -91,8 +91,8 @@ class ReportBlock:
     """How some sentences of a section stand together. `items` hold indexes into the `sentences` of the section.
 
     paragraph: one item · list, steps: an item for each entry · table: an item for each cell, row by row; `header` names
-    the columns and `rows`, where given, each row in a column of its own in front · excerpt: one item; of a list or
-    steps an item for each entry, of a table an item for each row (cells joined by " | ", `header` names the columns).
+    the columns and `rows`, where given, each row in a column of its own in front · excerpt: an item for each
+    paragraph, entry of a list or step, of a table for each row (cells joined by " | ", `header` names the columns).
     `code` are names in header and rows that are set as code. With `marks_by_row` the numbers of all its cells stand
     behind the name of a row.
     """
@@ -228,10 +228,10 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """A piece of a page word for word; its sentences carry no marks of their own."""
+    """Pieces of one place of a page word for word, in order; their sentences carry no marks of their own."""
 
     excerpt: Excerpt
-    content: "Paragraphs | Listing | Grid | Code"
+    contents: tuple["Paragraphs | Listing | Grid | Code", ...]
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -244,29 +244,51 @@ Laid: TypeAlias = Paragraphs | Listing | Grid | Code | Quotation
 
 def laid_out(section: Section) -> Iterator[Laid]:
     """What a section prints, in order. Paragraphs that nothing lays out are a list: each is about another thing."""
-    for block in section.blocks:
-        entries = tuple(tuple(Piece(section.sentences[index]) for index in item) for item in block.items)
-        match block.form:
-            case BlockForm.PARAGRAPH:
-                yield Paragraphs(entries)
-            case BlockForm.LIST | BlockForm.STEPS:
-                yield Listing(entries, numbered=block.form is BlockForm.STEPS)
-            case BlockForm.TABLE:
-                columns = len(block.header) - bool(block.rows)
-                rows = tuple(entries[at : at + columns] for at in range(0, len(entries), columns))
-                yield Grid(
-                    block.header,
-                    block.rows,
-                    rows,
-                    len(block.header),
-                    block.code,
-                    block.marks_by_row and bool(block.rows),
-                )
-            case BlockForm.EXCERPT if block.excerpt is not None:
-                yield Quotation(block.excerpt, _quoted(block, block.excerpt, entries))
+    for place, blocks in groupby(section.blocks, key=_place_of):
+        if place is not None:
+            quoted = list(blocks)
+            excerpts = [block.excerpt for block in quoted if block.excerpt is not None]
+            yield Quotation(
+                excerpts[0], tuple(_quoted(b, e, _entries(section, b)) for b, e in zip(quoted, excerpts, strict=True))
+            )
+            continue
+        for block in blocks:
+            yield from _own_words(section, block)
     if not section.blocks:
         found = tuple(tuple(map(Piece, sentences)) for sentences in paragraphs(section.sentences))
         yield Paragraphs(found) if len(found) == 1 else Listing(found)
+
+
+def _place_of(block: ReportBlock) -> object:
+    """Where an excerpt stands: those of one place that follow each other are printed under it once."""
+    excerpt = block.excerpt
+    if excerpt is None:
+        return None
+    return (excerpt.reference_n, excerpt.path, excerpt.term) if excerpt.path or excerpt.term else block
+
+
+def _entries(section: Section, block: ReportBlock) -> tuple[Run, ...]:
+    return tuple(tuple(Piece(section.sentences[index]) for index in item) for item in block.items)
+
+
+def _own_words(section: Section, block: ReportBlock) -> Iterator[Laid]:
+    entries = _entries(section, block)
+    match block.form:
+        case BlockForm.PARAGRAPH:
+            yield Paragraphs(entries)
+        case BlockForm.LIST | BlockForm.STEPS:
+            yield Listing(entries, numbered=block.form is BlockForm.STEPS)
+        case BlockForm.TABLE:
+            columns = len(block.header) - bool(block.rows)
+            rows = tuple(entries[at : at + columns] for at in range(0, len(entries), columns))
+            yield Grid(
+                block.header,
+                block.rows,
+                rows,
+                len(block.header),
+                block.code,
+                block.marks_by_row and bool(block.rows),
+            )
 
 
 def _quoted(block: ReportBlock, excerpt: Excerpt, entries: tuple[Run, ...]) -> Paragraphs | Listing | Grid | Code:

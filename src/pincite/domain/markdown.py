@@ -262,10 +262,11 @@ def _laid(laid: Laid, *, bare: bool = False) -> str:
     match laid:
         case Quotation():
             place = escape(" › ".join(laid.path))
-            if not place and isinstance(laid.content, Code):  # what it is about stands before it
-                return f"{_laid(laid.content, bare=True)}\n\n{_marks((laid.excerpt.reference_n,))}"
+            said = "\n\n".join(_laid(content, bare=True) for content in laid.contents)
+            if not place and isinstance(laid.contents[0], Code):  # what it is about stands before it
+                return f"{said}\n\n{_marks((laid.excerpt.reference_n,))}"
             head = " ".join(filter(None, (f"**{place}**" if place else "", _marks((laid.excerpt.reference_n,)))))
-            return "\n".join(f"> {line}".rstrip() for line in (head, "", *_laid(laid.content, bare=True).split("\n")))
+            return "\n".join(f"> {line}".rstrip() for line in (head, "", *said.split("\n")))
         case Code():
             codes = ("\n".join(without_controls(piece.text) for piece in entry) for entry in laid.entries)
             return "\n\n".join(_fenced(code, laid.language) for code in codes)

@@ -57,7 +57,8 @@ def _write(laid: Laid, word: "WordDocument", to: WordSentences, *, bare: bool = 
             head = word.add_paragraph(style="Source")
             head.paragraph_format.keep_with_next = True
             to.source(head, laid.path, laid.excerpt.reference_n)
-            _write(laid.content, word, to, bare=True)
+            for content in laid.contents:
+                _write(content, word, to, bare=True)
         case Code():
             for entry in laid.entries:
                 paragraph = word.add_paragraph()

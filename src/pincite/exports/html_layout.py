@@ -103,7 +103,7 @@ def _laid(laid: Laid, to: HtmlSentences, *, bare: bool = False) -> Iterator[str]
 
 
 def _quotation(laid: Quotation, to: HtmlSentences) -> Iterator[str]:
-    """A piece of a page word for word, under the title of the page and the headings above it there."""
+    """Pieces of a page word for word, under the title of the page and the headings above it there."""
     excerpt = laid.excerpt
     title, mark = to.source(excerpt.reference_n)
     defines = excerpt.kind is ExcerptKind.DEFINITION and bool(excerpt.term)
@@ -113,7 +113,8 @@ def _quotation(laid: Quotation, to: HtmlSentences) -> Iterator[str]:
     yield "<blockquote>"
     if defines:
         yield f'<p class="term" dir="auto"><dfn>{escape(one_line(excerpt.term))}</dfn></p>'
-    yield from _laid(laid.content, to, bare=True)
+    for content in laid.contents:
+        yield from _laid(content, to, bare=True)
     yield "</blockquote>"
     yield "</figure>"
 

@@ -147,11 +147,17 @@ class ExtractiveAnalyst:
         told: list[tuple[float, tuple[str, ...]]] = []
         words = 0
         top = found.chosen[0].likelihood if found.chosen else 1.0
-        for number, passage in enumerate(found.chosen, start=1):
+        shown: list[tuple[Excerpt, ...]] = []
+        for passage in found.chosen:
+            excerpts = excerpts_of(passage, found.ranking.terms, found.ranking.rarity)
+            size = sum(excerpt.words for excerpt in excerpts)
+            if excerpts and not (words and words + size > most_words):
+                shown.append(excerpts)
+                words += size
+        for number, excerpts in enumerate(_by_place(shown), start=1):
+            passage = excerpts[0].passage
             confidence = round(found.likelihood * (0.6 + 0.4 * passage.likelihood / (top or 1.0)), 3)
-            for place, excerpt in enumerate(excerpts_of(passage, found.ranking.terms, found.ranking.rarity)):
-                if words and words + excerpt.words > most_words:
-                    continue
+            for place, excerpt in enumerate(excerpts):
                 group = f"{part.sub_question_id}.{number}.{place}"
                 page = pages[passage.source.url]
                 claims = [
@@ -160,12 +166,23 @@ class ExtractiveAnalyst:
                 ]
                 fresh = {claim.claim_id: claim for claim in claims if claim.claim_id not in made}
                 made.update(fresh)
-                words += excerpt.words
                 told += _openers(excerpt, page, claims)
         if not found.is_here:
             return tuple(made.values())
         direct = _direct(told, made, alone=len(progress.plan.sub_questions) == 1)
         return (*with_direct(tuple(made.values()), direct), *_around(found, part, pages, frozenset(made)))
+
+
+def _by_place(shown: Sequence[tuple[Excerpt, ...]]) -> list[tuple[Excerpt, ...]]:
+    """The excerpts of passages, most likely first; those under one heading together, as they follow on their page."""
+    first: dict[tuple[str, ...], int] = {}
+    for number, (excerpt, *_) in enumerate(shown):
+        first.setdefault(_heading_of(excerpt), number)
+    return sorted(shown, key=lambda excerpts: (first[_heading_of(excerpts[0])], excerpts[0].start))
+
+
+def _heading_of(excerpt: Excerpt) -> tuple[str, ...]:
+    return (excerpt.passage.source.url, *excerpt.passage.draft.section)
 
 
 def room_for(length: ReportLength, parts: int) -> int:

@@ -6,11 +6,9 @@ from dataclasses import replace
 from typing import Final
 
 from pincite.domain.frozen import dataclass
-from pincite.domain.page import BlockKind, Document
+from pincite.domain.page import BlockKind
 from pincite.ranking.ranker import RankedPassage, Ranking, length_of, likelihood
 from pincite.ranking.terms import index_terms, is_identifier, query_terms
-from pincite.research.extractive.excerpts import MAX_ENTRY_SENTENCES, MAX_ENTRY_WORDS
-from pincite.text.sentences import Span, sentences
 
 # What may be left out of a term (`--[no-]edit`), and what it is called with (`sorted(iterable)`, `-C <path>`).
 _LEFT_OUT: Final = re.compile(r"\[[^\[\]]*\]")
@@ -111,28 +109,13 @@ def _cut(passage: RankedPassage, ranking: Ranking) -> Iterator[tuple[str, Ranked
         elif terms and (index == last or document.blocks[index + 1].kind is BlockKind.TERM):
             text = "\n".join(document.blocks[at].text for at in terms)
             label = " > ".join(filter(None, (above, " ".join(text.split()))))
-            end = min(_end(document, terms[-1] + 1, index), draft.end)
+            end = min(document.starts[index] + len(document.blocks[index].text), draft.end)
             cut = replace(passage, draft=replace(draft, start=document.starts[terms[0]], end=end, label=label))
             # The passage may be as long as the entry is short: likelihood follows what is printed.
             features = replace(passage.features, length=length_of(document.text[document.starts[terms[-1] + 1] : end]))
             model = "words" if ranking.words_only else "meaning" if passage.sentences else "unread"
             yield text, replace(cut, features=features, likelihood=likelihood(features, model))
             terms = []
-
-
-def _end(document: Document, first: int, last: int) -> int:
-    """Where what is printed of an entry ends, which begins with these blocks: what something is comes first."""
-    room, sentences_left = MAX_ENTRY_WORDS, MAX_ENTRY_SENTENCES
-    end = document.starts[first]
-    for index in range(first, last + 1):
-        block, start = document.blocks[index], document.starts[index]
-        whole = block.kind in (BlockKind.CODE, BlockKind.TABLE)
-        for span in [Span(0, len(block.text))] if whole else sentences(block.text):
-            size = len(block.text[span.start : span.end].split())
-            if end > document.starts[first] and (size > room or not sentences_left):
-                return end
-            room, sentences_left, end = room - size, sentences_left - 1, start + span.end
-    return end
 
 
 def names_of(term: str) -> tuple[tuple[str, bool], ...]:

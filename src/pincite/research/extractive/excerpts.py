@@ -6,6 +6,7 @@ Everything is a slice of the page. What a procedure answers with is its steps an
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Final
 
 from pincite.domain.evidence import Claim, Evidence, NoteForm
@@ -22,13 +23,6 @@ from pincite.text.sentences import Span, sentences
 from pincite.text.tokens import words
 from pincite.verification.claims import claim_type
 
-MAX_SENTENCES: Final = 5
-# Of one excerpt of prose: about what a person reads at a glance; a paragraph below it comes whole.
-MAX_WORDS: Final = 110
-MAX_ENTRY_SENTENCES: Final = 10
-# Of the entry of an option, setting or term: its default and its limits stand anywhere in it, so it comes whole.
-MAX_ENTRY_WORDS: Final = 220
-MAX_ITEMS: Final = 9
 # The rows nearest to the question; the whole table is a click away.
 MAX_ROWS: Final = 6
 # A screenful.
@@ -75,7 +69,11 @@ class Excerpt:
 
 
 def excerpts_of(passage: RankedPassage, terms: Sequence[str], rarity: Rarity) -> tuple[Excerpt, ...]:
-    """What is printed of a passage, with the code that belongs to it behind it; nothing when it says nothing itself."""
+    """What is printed of a passage: its sentences, lists and code in their order, of a table the rows that matter.
+
+    A passage is whole blocks under one heading and about as long as a person takes in at a glance, so it is printed
+    whole; of several entries that share one only that of the nearest unit, so that none stands under another's term.
+    """
     document = passage.source.document
     first, last = document.block_at(passage.draft.start), document.block_at(max(passage.draft.end - 1, 0))
     units = [unit for index in range(first, last + 1) for unit in _units(document, index, passage)]
@@ -83,34 +81,38 @@ def excerpts_of(passage: RankedPassage, terms: Sequence[str], rarity: Rarity) ->
         return ()
     told = {span.start: value for span, value in passage.sentences}
     near = [_nearness(document, span, told, terms, rarity) for _, span in units]
-    # Code holds many words; what is said of it is read first, and the code comes behind.
+    if document.blocks[first].kind is BlockKind.TABLE:
+        return _table(passage, [(span, value) for (_, span), value in zip(units, near, strict=True)])
+    # Code holds many words; what is said of it is read first.
     told_in = [at for at in range(len(units)) if document.blocks[units[at][0]].kind is not BlockKind.CODE]
     best = max(told_in or range(len(units)), key=lambda at: (near[at], -at))
-    index, _ = units[best]
-    kind = document.blocks[index].kind
-    if kind is BlockKind.TABLE:
-        return _table(passage, [(span, value) for (at, span), value in zip(units, near, strict=True) if at == index])
-    if kind is BlockKind.CODE:
-        return _code(passage, index, near[best])
-    if kind is BlockKind.LIST_ITEM:
-        chosen = _list_around(document, units, best)
-        form = NoteForm.STEP if document.blocks[index].ordered else NoteForm.STATEMENT
-        intro = [at for at in (chosen[0] - 1,) if at >= 0 and _introduces(document, units[at])]
-        said = _excerpt(passage, units, near, intro) if intro else ()
-        return (*said, *_excerpt(passage, units, near, chosen, form))
-    chosen = _window(document, units, near, best, entry=bool(passage.draft.label))
-    form = NoteForm.DEFINITION if passage.draft.label else NoteForm.STATEMENT
-    behind = units[chosen[-1]][0] + 1
-    code: tuple[Excerpt, ...] = ()
-    shown = next((at for at in range(behind, last + 1) if document.blocks[at].kind is BlockKind.CODE), None)
-    if shown is not None:
-        code = _code(passage, shown, near[best])
-    listed = [at for at in range(len(units)) if units[at][0] == behind]
-    introduced = document.text[: units[chosen[-1]][1].end].endswith(":")
-    if not code and listed and introduced and document.blocks[behind].kind is BlockKind.LIST_ITEM:
-        steps = NoteForm.STEP if document.blocks[behind].ordered else NoteForm.STATEMENT
-        code = _excerpt(passage, units, near, _list_around(document, units, listed[0]), steps)
-    return (*_excerpt(passage, units, near, chosen, form), *code)
+    entry = [at for at in range(len(units)) if _one_entry(document, units[best][0], units[at][0])]
+    made: list[Excerpt] = []
+    for form, run in groupby(entry, key=lambda at: _form(document, units[at][0], is_entry=bool(passage.draft.label))):
+        chosen = list(run)
+        if form is None:
+            made += [code for at in chosen for code in _code(passage, units[at][0], near[at])]
+        else:
+            made.append(
+                Excerpt(passage, form[0], tuple(units[at][1] for at in chosen), tuple(near[at] for at in chosen))
+            )
+    return tuple(made)
+
+
+def _form(document: Document, index: int, *, is_entry: bool) -> tuple[NoteForm, bool] | None:
+    """What the units of a block are printed as, and whether as a list; None for code."""
+    block = document.blocks[index]
+    if block.kind is BlockKind.CODE:
+        return None
+    if block.kind is BlockKind.LIST_ITEM:
+        return (NoteForm.STEP if block.ordered else NoteForm.STATEMENT), True
+    return (NoteForm.DEFINITION if is_entry else NoteForm.STATEMENT), False
+
+
+def _one_entry(document: Document, one: int, other: int) -> bool:
+    """Whether no term stands between two blocks: behind another term stands what is true of that one."""
+    between = document.blocks[min(one, other) : max(one, other)]
+    return not any(block.kind is BlockKind.TERM for block in between)
 
 
 def claims_of(excerpt: Excerpt, page: ReadPage, part: str, group: str, confidence: float) -> tuple[Claim, ...]:
@@ -223,16 +225,6 @@ def _nearness(document: Document, span: Span, told: dict[int, float], terms: Seq
     return told.get(span.start, 0.0) + 0.3 * sum(rarity.weight(term) for term in terms if term in found) / total
 
 
-def _excerpt(
-    passage: RankedPassage,
-    units: Sequence[tuple[int, Span]],
-    near: Sequence[float],
-    chosen: Sequence[int],
-    form: NoteForm = NoteForm.STATEMENT,
-) -> tuple[Excerpt, ...]:
-    return (Excerpt(passage, form, tuple(units[at][1] for at in chosen), tuple(near[at] for at in chosen)),)
-
-
 def _table(passage: RankedPassage, rows: Sequence[tuple[Span, float]]) -> tuple[Excerpt, ...]:
     """The rows that matter, in their order."""
     best = sorted(range(len(rows)), key=lambda at: -rows[at][1])[:MAX_ROWS]
@@ -254,79 +246,9 @@ def _code(passage: RankedPassage, index: int, nearness: float) -> tuple[Excerpt,
     return (Excerpt(passage, NoteForm.STATEMENT, (span,), (nearness,)),) if span.start < span.end else ()
 
 
-def _list_around(document: Document, units: Sequence[tuple[int, Span]], best: int) -> list[int]:
-    """The items of the list around a unit, as many as are read at a glance, and the sentence that introduces it."""
-    index = units[best][0]
-    places = [index for index, _ in units]
-    items = [(block, [at for at, place in enumerate(places) if place == block]) for block in dict.fromkeys(places)]
-    here = next(place for place, (block, _) in enumerate(items) if block == index)
-    low = high = here
-    while low > 0 and _same_list(document, items[low - 1][0], index) and here - low < MAX_ITEMS // 2:
-        low -= 1
-    while high + 1 < len(items) and _same_list(document, items[high + 1][0], index) and high - low + 1 < MAX_ITEMS:
-        high += 1
-    chosen = [at for _, own in items[low : high + 1] for at in own]
-    while _size(document, units, chosen) > MAX_WORDS and high > low:
-        if high - here >= here - low:
-            high -= 1
-        else:
-            low += 1
-        chosen = [at for _, own in items[low : high + 1] for at in own]
-    return chosen
-
-
-def _same_list(document: Document, one: int, other: int) -> bool:
-    first, second = document.blocks[one], document.blocks[other]
-    same = first.kind is second.kind is BlockKind.LIST_ITEM and first.parent == second.parent
-    return same and first.ordered == second.ordered and first.level == second.level
-
-
-def _window(
-    document: Document, units: Sequence[tuple[int, Span]], near: Sequence[float], best: int, *, entry: bool
-) -> list[int]:
-    """The paragraph around a sentence, or the run of so many sentences in it that is nearest to the question.
-
-    Where the paragraph leaves room, the sentences beside it in the same passage follow: what a short paragraph says is
-    often half of it.
-    """
-    index = units[best][0]
-    low = high = best
-    most, most_words = (MAX_ENTRY_SENTENCES, MAX_ENTRY_WORDS) if entry else (MAX_SENTENCES, MAX_WORDS)
-    while high - low + 1 < most:
-        beside = [at for at in (low - 1, high + 1) if 0 <= at < len(units)]
-        options = [at for at in beside if units[at][0] == index]
-        options = options or [at for at in beside if _goes_on(document, index, units[at][0])]
-        if not options:
-            break
-        back = low - 1 in options and points_back(document, units[low][1])
-        taken = low - 1 if back else max(options, key=lambda at: near[at])
-        grown = range(min(low, taken), max(high, taken) + 1)
-        if _size(document, units, grown) > most_words:
-            break
-        low, high = grown[0], grown[-1]
-    return list(range(low, high + 1))
-
-
-def _goes_on(document: Document, index: int, other: int) -> bool:
-    """Whether another block is text of the same entry: behind another term stands what is true of that one."""
-    between = document.blocks[min(index, other) : max(index, other)]
-    same = not any(block.kind is BlockKind.TERM for block in between)
-    return same and document.blocks[other].kind in _TEXT_KINDS
-
-
-def _introduces(document: Document, unit: tuple[int, Span]) -> bool:
-    """Whether a sentence of text says that something follows."""
-    index, span = unit
-    return document.blocks[index].kind in _TEXT_KINDS and document.text[span.start : span.end].rstrip().endswith(":")
-
-
 def points_back(document: Document, unit: Span) -> bool:
     """Whether a sentence needs the one before it."""
     return antecedent_of(document, unit.start, unit.end) is not None
-
-
-def _size(document: Document, units: Sequence[tuple[int, Span]], chosen: Sequence[int]) -> int:
-    return sum(document.text[units[at][1].start : units[at][1].end].count(" ") + 1 for at in chosen)
 
 
 def _line(text: str) -> str:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 from pincite.domain.evidence import ContextRole, NoteForm, VerifiedClaim
@@ -265,11 +266,6 @@ def _excerpt_block(members: Sequence[tuple[int, Line]], number: int, document: D
         width = max(claim.text.count(CELL_SEPARATOR) + 1 for claim in claims)
         header = (*columns, *[""] * width)[: max(width, len(columns))]
         return ReportBlock(BlockForm.EXCERPT, tuple((index,) for index in indexes), header=header, excerpt=excerpt)
-    if kind in (ExcerptKind.LIST, ExcerptKind.STEPS):
-        places = [document.block_at(claim.evidence[0].quote.start) for claim in claims]
-        items = [
-            tuple(index for index, place in zip(indexes, places, strict=True) if place == wanted)
-            for wanted in dict.fromkeys(places)
-        ]
-        return ReportBlock(BlockForm.EXCERPT, tuple(items), excerpt=excerpt)
-    return ReportBlock(BlockForm.EXCERPT, (tuple(indexes),), excerpt=excerpt)
+    places = [document.block_at(claim.evidence[0].quote.start) for claim in claims]
+    runs = groupby(zip(places, indexes, strict=True), key=itemgetter(0))
+    return ReportBlock(BlockForm.EXCERPT, tuple(tuple(index for _, index in run) for _, run in runs), excerpt=excerpt)

@@ -59,7 +59,7 @@ def test_an_item_comes_behind_the_sentence_that_introduces_its_list() -> None:
     assert "Hang the box on the barn." in texts(steps)
 
 
-def test_a_short_paragraph_brings_what_stands_beside_it_up_to_a_heading() -> None:
+def test_a_passage_is_printed_whole_in_its_order_up_to_a_heading() -> None:
     page = Document(
         extractor="t",
         version="1",
@@ -67,16 +67,26 @@ def test_a_short_paragraph_brings_what_stands_beside_it_up_to_a_heading() -> Non
         blocks=(
             Block(BlockKind.HEADING, "Feeding", level=1),
             Block(BlockKind.PARAGRAPH, "The feeder of owls has two modes."),
-            Block(BlockKind.PARAGRAPH, "By day nothing is given out."),
+            Block(BlockKind.PARAGRAPH, "By day nothing is given out. All of it stays in the box until the sun sets."),
+            Block(BlockKind.CODE, "feed --night", language="sh"),
+            Block(BlockKind.LIST_ITEM, "Mice are given out first."),
+            Block(BlockKind.LIST_ITEM, "Voles follow after an hour."),
+            Block(BlockKind.PARAGRAPH, "Six sentences are no reason to stop. Nor is a list or a line of code."),
             Block(BlockKind.HEADING, "Cleaning", level=1),
             Block(BlockKind.PARAGRAPH, "It is cleaned once a week."),
         ),
     )
     ranking = PassageRanker().rank("Which modes has the feeder of owls?", [Source("https://owls.test/", page)])
-    (found,) = excerpts_of(ranking.passages[0], ranking.terms, ranking.rarity)
-    assert [page.text[unit.start : unit.end] for unit in found.units] == [
-        "The feeder of owls has two modes.",
-        "By day nothing is given out.",
+    found = excerpts_of(ranking.passages[0], ranking.terms, ranking.rarity)
+    assert [[page.text[unit.start : unit.end] for unit in excerpt.units] for excerpt in found] == [
+        [
+            "The feeder of owls has two modes.",
+            "By day nothing is given out.",
+            "All of it stays in the box until the sun sets.",
+        ],
+        ["feed --night"],
+        ["Mice are given out first.", "Voles follow after an hour."],
+        ["Six sentences are no reason to stop.", "Nor is a list or a line of code."],
     ]
 
 
@@ -108,6 +118,18 @@ def test_of_a_table_the_rows_that_matter_are_shown() -> None:
     (rows,) = excerpts("What is the price of an oak plank?")
     assert "oak plank | 30 euros" in texts(rows)
     assert rows.form == "row"
+
+
+async def test_what_stands_under_one_heading_follows_as_on_its_page_and_is_named_once(bench: Any) -> None:
+    filler = " ".join(f"Keeper number {n} of the mill wrote a long letter about larch wood and rain." for n in range(9))
+    page = (
+        f"# Barn owls\n\n## Food\n\nThe barn owl eats what runs.\n\n{filler}\n\nFour mice a night is what a barn owl "
+        f"eats, a night of winter.\n\n- mice are eaten whole\n- voles are eaten whole\n\n{filler}"
+    )
+    report = await bench({"https://owls.test/": page}).service().run(Task("How many mice does a barn owl eat a night?"))
+    shown = report.markdown.partition("## From the sources")[2]
+    assert shown.index("eats what runs") < shown.index("Four mice a night") < shown.index("- voles are eaten whole")
+    assert shown.count("**Barn owls › Food**") == 1
 
 
 def test_telling_words_are_marked_in_any_inflection() -> None:
