@@ -11,17 +11,20 @@ from typing import Final
 from pincite.domain.frozen import dataclass
 from pincite.verification.comparison import equal
 from pincite.verification.figures import Figure
+from pincite.verification.units import UNITS
 
 # Numbers of an example ("with 4,000 MB and 50 MB a process") stand on no page; a rule that needs three is none for one
 # line. Sums must have a number of the lines in them, or any figure could be had from two made up.
 _ASSUMED: Final = 2
 _SUMS: Final = frozenset("+-−–")
 _NUMBER: Final = r"\d[\d,]*+(?:\.\d++)?(?: ?%)?"
-_TERM: Final = rf"\(*+{_NUMBER}(?: [a-zA-Z]{{1,12}}+)?\)*+"
+_UNIT: Final = r"(?: ?(?!of\b)[a-zA-Z]{1,12}+)?"
+_TERM: Final = rf"\(*+{_NUMBER}{_UNIT}\)*+"
 # Eight terms are a line; what is longer is no example for a reader. Possessive, so that no text makes it look back for
 # long (a sentence of 480 times "1 + " took 25 seconds before).
 _CALCULATION: Final = re.compile(
-    rf"(?<![\d,.])(?P<left>{_TERM}(?: ?[-+*/×·÷−–] ?{_TERM}){{1,8}}+) ?[=≈] ?(?P<right>{_NUMBER})"
+    rf"(?<![\d,.])(?P<left>{_TERM}(?:(?: ?[-+*/×·÷−–] ?|(?<=%) of ){_TERM}){{1,8}}+) ?[=≈] ?"
+    rf"(?P<right>{_NUMBER})(?P<unit>{_UNIT})"
 )
 _SIGNS: Final = str.maketrans("×·÷−–", "**/--")
 _OPERATIONS: Final[Mapping[type[ast.operator], Callable[[float, float], float]]] = {
@@ -48,20 +51,51 @@ def calculations(text: str) -> Iterator[Calculation]:
     if "=" not in text and "≈" not in text:  # nearly every statement
         return
     for match in _CALCULATION.finditer(text):
-        left = re.sub(r"[a-zA-Z]", "", match["left"]).translate(_SIGNS).replace(",", "")
-        left = re.sub(r"(\d+(?:\.\d+)?) *%", lambda share: repr(float(share[1]) / 100), left).strip()
+        left = match["left"].replace(",", "").replace("% of ", "% × ").translate(_SIGNS)
         outer = left.count("(") - left.count(")")  # those of the sentence: "(50 + 250 = 300)"
         left = left.removeprefix("(" * outer).strip() if outer > 0 else left
+        written = match["right"].replace(",", "")
+        share = 100 if written.endswith("%") else 1
+        result = float(written.rstrip(" %")) / share
+        step = 10.0 ** -len(written.rstrip(" %").partition(".")[2]) / share
         try:
-            operands, value = _executed(ast.parse(left, mode="eval").body)
+            operands, _ = _executed(ast.parse(_OPERAND.sub(lambda term: _plain(term, {}), left), mode="eval").body)
+            for factors in _scales(_units(left), match["unit"].strip()):
+                parsed = ast.parse(_OPERAND.sub(lambda term, by=factors: _plain(term, by), left), mode="eval").body
+                value, scale = _executed(parsed)[1], factors.get(match["unit"].strip().lower(), 1.0)
+                if math.isclose(value, result * scale, rel_tol=1e-12, abs_tol=step * scale / 2):
+                    end = match.end() if match["unit"].strip().lower() in UNITS else match.end("right")
+                    shown = text[match.start() : end].removeprefix("(" * max(outer, 0)).strip()
+                    yield Calculation(shown, match.start(), end, tuple(operands), result)
+                    break
         except (SyntaxError, ValueError, ZeroDivisionError, OverflowError):
             continue
-        written = match["right"].replace(",", "")
-        result = float(written.rstrip(" %")) / (100 if written.endswith("%") else 1)
-        step = 10.0 ** -len(written.rstrip(" %").partition(".")[2]) / (100 if written.endswith("%") else 1)
-        if math.isclose(value, result, rel_tol=1e-12, abs_tol=step / 2):
-            shown = match.group().removeprefix("(" * max(outer, 0)).strip()
-            yield Calculation(shown, match.start(), match.end(), tuple(operands), result)
+
+
+_OPERAND: Final = re.compile(rf"(?P<number>{_NUMBER})(?P<unit>{_UNIT})")
+
+
+def _plain(term: re.Match[str], factors: Mapping[str, float]) -> str:
+    """An operand as a plain number: a share as a fraction, and times what its unit comes to."""
+    number = term["number"]
+    value = float(number.rstrip(" %")) / 100 if number.endswith("%") else float(number)
+    factor = factors.get(term["unit"].strip().lower(), 1.0)
+    return repr(value * factor if factor != 1.0 else value)
+
+
+def _units(left: str) -> list[str]:
+    return [unit for term in _OPERAND.finditer(left) if (unit := term["unit"].strip().lower()) in UNITS]
+
+
+def _scales(units: Sequence[str], unit: str) -> Sequence[Mapping[str, float]]:
+    """What each unit of a calculation counts as; both where a megabyte may have two sizes.
+
+    With one unit throughout, or one that the result leaves out, numbers count as they are: 20 × 4 MB = 80 MB.
+    """
+    known = {*units, unit.lower()} & UNITS.keys()
+    if not units or len({UNITS[one] for one in known}) == 1:
+        return ({},)
+    return tuple({one: UNITS[one][1][at if at < len(UNITS[one][1]) else 0] for one in known} for at in (0, 1))
 
 
 def _executed(node: ast.expr) -> tuple[list[float], float]:
@@ -91,10 +125,25 @@ def reckoned(text: str, seen: Sequence[Figure], stated: Sequence[Figure]) -> Map
         if len(assumed) > _ASSUMED or is_bare or not named:
             continue
         for at, figure in enumerate(stated):
-            if any(_is(figure, value) for value in (*made.operands, made.result)):
+            carried = any(_is(figure, value) for value in (*made.operands, made.result))
+            if carried and not _in_another_unit(figure, made, [*seen, *beside]):
                 found[at] = made.text
         known.append(made.result)
     return found
+
+
+def _in_another_unit(figure: Figure, made: Calculation, known: Sequence[Figure]) -> bool:
+    """Whether it is the result in a unit that no operand has: 5 × 30 = 150 minutes, where the 30 are seconds."""
+    if not figure.dimension or "share" in figure.dimension or made.result not in figure.raw:
+        return False
+    units = {f.unit for f in known if f.dimension == figure.dimension and set(f.raw) & set(made.operands)}
+    written = {UNITS[unit][1] for unit in units if unit in UNITS}
+    return (
+        bool(written)
+        and figure.unit in UNITS
+        and UNITS[figure.unit][1] not in written
+        and not _units(made.text.partition("=")[0])
+    )
 
 
 def _among(value: float, known: Sequence[float]) -> bool:

@@ -18,7 +18,7 @@ from pincite.verification.arithmetic import reckoned
 from pincite.verification.comparison import derived, equal, implied, joined, same_thing
 from pincite.verification.dates import Moment, moments
 from pincite.verification.figures import Figure, figures
-from pincite.verification.units import DAY_S, MONTH_S, ORDINALS
+from pincite.verification.units import DAY_S, MONTH_S, ORDINALS, UNITS
 
 
 class FactKind(StrEnum):
@@ -243,6 +243,8 @@ def _facts(text: str) -> Iterator[_Fact]:
             yield _Fact(FactKind.QUOTED, words)
     for pattern, kind in ((_ADDRESS, FactKind.ADDRESS), (_IDENTIFIER, FactKind.IDENTIFIER)):
         for match in pattern.finditer(_blanked(text, taken)):
+            if match.group().lower() in UNITS and _NUMBER_BEFORE.search(text, 0, match.start()):
+                continue  # "8 kB"
             taken.append(match.span())
             yield _Fact(kind, match.group().rstrip(".,;:-"))
     text = _blanked(text, [*taken, *(match.span() for match in _LIST_NUMBER.finditer(text))])
@@ -269,6 +271,7 @@ def quantities(text: str) -> Iterator[tuple[Figure, str]]:
             yield fact.figure, folded[: fact.figure.start]
 
 
+_NUMBER_BEFORE = re.compile(r"\d ?$")
 _DATED = frozenset({"date", "decade", "century"})
 
 

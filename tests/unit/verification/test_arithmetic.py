@@ -22,6 +22,33 @@ HOLDS = [
     "For 10,000 rows a batch of 100 makes 100 batches (10,000 / 100 = 100).",
     "A third of the base is about 16.67 for 3 tables (50 / 3 = 16.67).",
 ]
+IN_UNITS = [
+    ("It takes 20 × 4 MB = 80 MB for 20 clients.", True),
+    ("It takes 20 × 4 MB = 80,000 kB for 20 clients.", True),
+    ("It takes 20 × 4 MB = 80 GB for 20 clients.", False),
+    ("For 10 tries it is 10 × 30 s = 5 minutes.", True),
+    ("For 10 tries it is 10 × 30 s = 300 s.", True),
+    ("For 10 tries it is 10 × 30 s = 300 minutes.", False),
+    ("For 10 tries it is 300 minutes (10 × 30 = 300).", False),
+    ("For 10 tries it is 300 s (10 × 30 = 300).", True),
+    ("It is 1 hour + 30 s = 3,630 s.", True),
+    ("It is 1 hour + 30 s = 31 s.", False),
+    ("These are 2 GB / 8 kB = 262,144 pages.", True),
+    ("These are 2 GB / 8 kB = 0.25 pages.", False),
+    ("Of 1,000 rows it is 20 % of 1,000 = 200.", True),
+    ("Of 1,000 rows it is 20 % of 1,000 = 220.", False),
+]
+
+
+@pytest.mark.parametrize(("statement", "right"), IN_UNITS)
+def test_a_calculation_with_units_is_executed_in_them(statement: str, right: bool) -> None:
+    evidence = (
+        "A client takes 4 MB. Tries wait 30 s, at most 1 hour. A table of 2 GB has pages of 8 kB; the share is 20 %."
+    )
+    facts = check_facts(statement, [evidence])
+    assert all(fact.outcome in (FactOutcome.FOUND, FactOutcome.DERIVED) for fact in facts) is right, facts
+
+
 FALSE = [
     ("A table of 1,000 rows waits for 260 dead ones (50 + 0.2 × 1,000 = 260).", "260"),  # wrong result
     ("The limit is 300 (50 + 250 = 300).", "300"),  # the number of the example is not named beside

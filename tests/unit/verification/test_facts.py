@@ -71,6 +71,7 @@ FOUND = [
     ("It runs 2,000 transactions.", "It runs 2000 transactions."),
     ("It runs more than 2000 transactions.", "It runs 2,100 transactions."),
     ("The limit is 2 KiB.", "The limit is 2048 bytes."),
+    ("Pages have 8 kB.", "Pages have 8 kilobytes."),
     ("The limit is 2048 bytes.", "The limit is 2 KiB."),
     ("It waits 2000 ms.", "It waits 2 s."),
     ("The 2012 second edition", "The second edition came in 2012."),
