@@ -10,7 +10,7 @@ from pincite.audit.markers import Marker, markers
 from pincite.audit.references import find_references, first_author, lines_of
 from pincite.domain.errors import InvalidInput
 from pincite.domain.frozen import dataclass
-from pincite.domain.markdown import BALANCE_WORD
+from pincite.domain.markdown import BALANCE_WORD, PARTIAL_ANSWER, SEARCHED_FOR
 from pincite.text.sentences import Span, sentences
 from pincite.verification.facts import check_facts
 
@@ -20,8 +20,16 @@ _FENCE = re.compile(
     r"^[ \t]{0,3}(?:>[ \t]?)?(`{3,}+|~{3,}+)[^\n]*\n.*?(?:^[ \t]{0,3}(?:>[ \t]?)?\1[`~]*[ \t]*$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
-# What a report of ours says of itself: how its sentences were proven.
-_BALANCE = re.compile(rf"^{BALANCE_WORD}: \d+ (?:sentence|paraphrase|derived)[^\n]*$", re.MULTILINE)
+# What a report of ours says of itself: how its sentences were proven, that it is partial, from how many pages it is,
+# what was searched for. Forms that leave no room for a fact, or a forger would write it there.
+_SITE = r"[^\s,]++(?: \(\d+\))?"
+_OF_ITSELF = re.compile(
+    rf"^(?:{BALANCE_WORD}: \d+ (?:sentence|paraphrase|derived)[^\n]*|{re.escape(PARTIAL_ANSWER)}"
+    rf"|[ ]{{4}}- {SEARCHED_FOR} “[^”\n]*”(?:; “[^”\n]*”)*+(?:; and in \d+ other wordings?)?)$"
+    rf"|^\*From \d+ (?:of \d+ pages|page) read, in their own words: {_SITE}(?:, {_SITE})*+"
+    r"(?: and \d+ more)?(?= Below: )",
+    re.MULTILINE,
+)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _CODE = re.compile(r"(?<!`)(`{1,8}+)(?!`)[^\n]{1,500}?(?<!`)\1(?!`)")
 _IMAGE = re.compile(r"!\[[^\]\n]*\]\([^)\n]*\)|(?<!!)\[\]\((?!https?:)[^)\n]*\)")
@@ -42,7 +50,7 @@ _GAP_CHARS = 8
 # "Background and previous work:" is a label; what is longer and has no fact is still read as a sentence.
 _LABEL_WORDS = 8
 _AFTER_MARKER = re.compile(rf"(?P<stop>[.!?]?)\s{{1,{_GAP_CHARS}}}(?P<letter>[^\W\d_])")
-_EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)|`|~~|<[^<>\n]{1,80}>")
+_EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=[\w.!?])[*_](?!\w)|`|~~|<[^<>\n]{1,80}>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +86,25 @@ def parse_report(text: str, annotations: Sequence[Marker] = ()) -> ParsedReport:
         raise InvalidInput("the report is empty", reason="empty")
     if len(text) > LONGEST_REPORT_CHARS:
         raise InvalidInput(f"the report is longer than {LONGEST_REPORT_CHARS:,} characters", reason="too_large")
-    without_code = _blanked(text, _FENCE, _COMMENT, _BALANCE)
+    without_code = _blanked(text, _FENCE, _COMMENT, _OF_ITSELF)
     listed, spans = find_references(without_code)
     book = _Book(listed)
     body = _blank_spans(without_code, spans)
     for_markers = _blanked(body, _CODE, _IMAGE)
     found = sorted((*markers(for_markers, book.known), *annotations), key=lambda marker: marker.start)
     reading = _without_markers(_blanked(body, _IMAGE), found)
+    quoted = [match.span() for match in _TITLED_QUOTE.finditer(body)]
+    titles = {start for start, _ in quoted}
     result: list[ReportSentence] = []
     for block, heading in _blocks(reading):
-        result += _sentences(reading, block, found, book, heading=heading)
-    return ParsedReport(text, tuple(_with_quoted(body, result)), tuple(book.references))
+        # A title in bold is one, whatever full stops it has: "13.2. Transaction Isolation".
+        is_title = body.rfind("\n", 0, block[0]) + 1 in titles
+        result += _sentences(reading, block, found, book, heading=heading or is_title)
+    return ParsedReport(text, tuple(_with_quoted(quoted, result)), tuple(book.references))
 
 
-def _with_quoted(body: str, found: Sequence[ReportSentence]) -> Iterator[ReportSentence]:
+def _with_quoted(groups: Sequence[tuple[int, int]], found: Sequence[ReportSentence]) -> Iterator[ReportSentence]:
     """The sentences, those of a block quotation with the sources that its first line, in bold, names for all of it."""
-    groups = [match.span() for match in _TITLED_QUOTE.finditer(body)]
     starts = [start for start, _ in groups]
     cited: dict[int, ReportSentence] = {}
     for sentence in found:

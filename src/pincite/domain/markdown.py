@@ -58,6 +58,7 @@ QUESTION_CHARS = 600
 QUERIES_SHOWN = 4
 SUPPORT_WORD = "Support"
 BALANCE_WORD = "Proof"
+SEARCHED_FOR = "searched for:"
 PART_WORDS = {
     PartStatus.ANSWERED: "answered",
     PartStatus.PARTLY: "answered in part",
@@ -400,7 +401,7 @@ class OpenPoint:
         shown = [f"“{query}”" for query in self.queries[:QUERIES_SHOWN]]
         more = len(self.queries) - len(shown)
         others = f"; and in {more} other wording{'s' * (more > 1)}" if more else ""
-        return f"searched for: {'; '.join(shown)}{others}" if shown else ""
+        return f"{SEARCHED_FOR} {'; '.join(shown)}{others}" if shown else ""
 
     @property
     def line(self) -> str:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from pincite.audit.parse import ParsedReport, parse_report
 from pincite.domain.errors import InvalidInput
+from pincite.domain.markdown import PARTIAL_ANSWER
 
 
 def cites(text: str) -> list[tuple[str, list[str], list[str]]]:
@@ -260,6 +261,48 @@ def test_a_small_letter_begins_a_sentence_behind_a_marker() -> None:
 @pytest.mark.parametrize("marker", ["[1]", r"\[1\]", "［1］", "[ 1 ]", "[[1]]", "【1】"])
 def test_a_marker_never_stays_in_the_claim(marker: str) -> None:
     assert cites(f"It opened {marker}." + LIST) == [("It opened.", ["1"], [])]
+
+
+def test_a_title_with_full_stops_is_one_title() -> None:
+    text = (
+        "> **13.2. Isolation › 13.2.1. Read Committed** [1]\n>\n> It is the default. Others can be set.\n\n"
+        "## References\n\n[1] Isolation\n<https://a.example/>\n"
+    )
+    first, *quoted = parse_report(text).sentences
+    assert (first.claim, first.heading) == ("13.2. Isolation › 13.2.1. Read Committed", True)
+    assert [(sentence.claim, sentence.references) for sentence in quoted] == [
+        ("It is the default.", (0,)),
+        ("Others can be set.", (0,)),
+    ]
+
+
+OF_ITSELF = (
+    f"{PARTIAL_ANSWER}\n\n",
+    "*From 3 of 11 pages read, in their own words: a.example (2), b.example. Below: Rates; Risks.*\n\n",
+    "*From 1 page read, in their own words: local:club and 2 more. Below: Rates; Risks.*\n\n",
+    "- Who built it?\n    - searched for: “Who built it?”; “built 1931”; and in 2 other wordings\n",
+)
+
+
+@pytest.mark.parametrize("line", OF_ITSELF, ids=lambda line: " ".join(line.split()[:3]))
+def test_what_a_report_says_of_itself_is_no_fact_of_a_page(line: str) -> None:
+    said = [sentence.claim for sentence in parse_report(f"It opened. [1]\n\n{line}{LIST}").sentences]
+    assert not [claim for claim in said if "pages" in claim or "partial" in claim or "searched" in claim], said
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "*From 3 of 11 pages read, in their own words: the dam of Ostrow broke in 1931. Below: Rates.*",
+        "*From 1 page read, the dam broke in 1931.*",
+        "    - searched for: “dam” and it broke in 1931",
+        "    - searched for: “dam”; it broke in 1931”",
+        "*This report is partial: the dam broke in 1931.*",
+    ],
+)
+def test_no_fact_hides_in_what_a_report_says_of_itself(line: str) -> None:
+    said = [sentence.claim for sentence in parse_report(f"It opened. [1]\n\n{line}\n{LIST}").sentences]
+    assert any("1931" in claim for claim in said), said
 
 
 def test_a_quotation_under_the_title_of_its_page_is_cited_by_it() -> None:
