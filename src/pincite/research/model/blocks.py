@@ -23,7 +23,7 @@ MAX_COLUMNS: Final = 6
 # Of a row or a column; longer ones state something.
 _NAME_CHARS: Final = 80
 # A scrap of a line says nothing in the place of a sentence.
-_LEAST_WORDS: Final = 5
+LEAST_WORDS: Final = 5
 CODE: Final = "code"
 """The form of a block that shows code; its words are the page's, whatever was written."""
 _FORMS: Final = {"list": BlockForm.LIST, "steps": BlockForm.STEPS, "table": BlockForm.TABLE}
@@ -194,7 +194,7 @@ def own_words(items: Sequence[VerifiedClaim], told: set[str]) -> list[Line]:
         for item in items
         if item.claim.claim_id not in told
         and "\n" not in item.claim.text
-        and len(item.claim.text.split()) >= _LEAST_WORDS
+        and len(item.claim.text.split()) >= LEAST_WORDS
         and item.claim.text[-1:] in '.!?)"”'
         and not points_back(item.claim.text)
     ]

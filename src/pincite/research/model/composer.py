@@ -11,7 +11,7 @@ from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.domain.plan import Analysis, Gap, Progress, ReadPage, SubQuestion, Task
 from pincite.ports import ModelCalls
 from pincite.research.model.lines import Asked, Offer
-from pincite.research.model.manuscript import Manuscript, sentences_of
+from pincite.research.model.manuscript import Manuscript, words_of
 from pincite.research.model.outputs import ChosenPassages, Composed, ComposedSentence
 from pincite.research.model.prompts import VERSIONS, instructions
 from pincite.research.model.style import ASKED_WORDS, WORDS, style_lines
@@ -197,10 +197,10 @@ def _prompt(
         left = max(ASKED_WORDS[task.style.length] - words, _LEAST_ADDED)
         material = (Material("The report so far", _so_far(manuscript)),)
         closing = (
-            "Now write only what these further pages add for the parts above: new sections, or sections under the "
-            "heading of one that stands, which then take its place and keep what stays true of it, with the ids given; "
-            "`answer` only where it changes. Say nothing that stands elsewhere. The report has "
-            f"{words} words; {left} more at most, so shorten what you replace."
+            "The report stands. Now write only what these further pages add for the parts above: a sentence or two, in "
+            "a new section or in one under the heading of one that stands, which then takes its place whole and keeps "
+            "what stays true of it, with the ids given; `answer` only where it changes. Say nothing that stands "
+            f"elsewhere. The report has {words} words; {left} more at most in all."
         )
     return Prompt(
         "compose",
@@ -229,7 +229,12 @@ def _so_far(manuscript: Manuscript) -> tuple[tuple[str, str], ...]:
     """The direct answer and the sections, each sentence with the ids it rests on; then the text of these lines."""
     rows = [("answer", _with_ids(said)) for said in manuscript.answer]
     for section in manuscript.sections:
-        rows += [("heading", section.heading), *(("says", _with_ids(said)) for said in sentences_of(section))]
+        rows += [("heading", section.heading), ("length", f"{words_of(section)} words")]
+        for block in section.blocks:
+            rows += [("says", _with_ids(said)) for said in block.items]
+            for row in block.rows:
+                columns = zip(block.header[1:], row.cells, strict=False)
+                rows += [("cell", f"{row.name} | {column}: {_with_ids(cell)}") for column, cell in columns]
     named = dict.fromkeys(name for said in manuscript.sentences() for name in said.lines)
     lines = manuscript.book.lines
     return (*rows, *((name, lines[name].text) for name in named if name in lines))

@@ -171,7 +171,7 @@ class SourceBook:
         weights = _weights(pages, asked)
         ranked = {page.url: _ranked(page, cut[page.url], asked) for page in pages}
         if of_all:
-            ranked = {url: list(dict.fromkeys([*order, *range(len(cut[url]))])) for url, order in ranked.items()}
+            ranked = {url: _of_all(order, cut[url]) for url, order in ranked.items()}
         waiting = {
             url: deque(at for at in order if at not in self._shown[url])
             for url, order in ranked.items()
@@ -350,6 +350,13 @@ def _ranked(page: ReadPage, own: Sequence[_Passage], asked: Sequence[Asked]) -> 
     turns.append(([at for at in stating if own[at].tokens >= _BRIEF] or stating)[:_FIRST])
     found = dict.fromkeys(at for turn in zip_longest(*turns) for at in turn if at is not None)
     return list(found)
+
+
+def _of_all(near: Sequence[int], own: Sequence[_Passage]) -> list[int]:
+    """All passages of a page by number: those that are near and those that open its sections in turn, then the rest."""
+    opening = [at for at in range(len(own)) if at == 0 or own[at].section != own[at - 1].section]
+    turns = (at for pair in zip_longest(near, opening) for at in pair if at is not None)
+    return list(dict.fromkeys([*turns, *range(len(own))]))
 
 
 def _cut(document: Document, start: int, end: int) -> list[Span]:

@@ -104,9 +104,9 @@ class Manuscript:
 
     def texts(self) -> Iterator[str]:
         """All that was written: sentences, items, cells, the names of rows and columns."""
-        yield from (sentence.text for sentence in self.sentences())
-        for block in (block for section in self.sections for block in section.blocks):
-            yield from (*block.header, *(row.name for row in block.rows))
+        yield from (sentence.text for sentence in self.answer)
+        for section in self.sections:
+            yield from texts_of(section)
 
     def _with_parts(self, parts: Sequence[SubQuestion]) -> Iterator[tuple[ComposedSentence, str]]:
         """Each sentence with the part of the question that its section is about."""
@@ -162,6 +162,18 @@ def sentences_of(section: ComposedSection) -> Iterator[ComposedSentence]:
         yield from block.items
         for row in block.rows:
             yield from row.cells
+
+
+def texts_of(section: ComposedSection) -> Iterator[str]:
+    """Its sentences, items and cells, and the names of its rows and columns."""
+    yield from (sentence.text for sentence in sentences_of(section))
+    for block in section.blocks:
+        yield from (*block.header, *(row.name for row in block.rows))
+
+
+def words_of(section: ComposedSection) -> int:
+    """How long it is, tables included."""
+    return sum(len(text.split()) for text in texts_of(section))
 
 
 def _nearest(text: str, parts: Sequence[SubQuestion]) -> str:

@@ -9,6 +9,7 @@ from pincite.domain.errors import BudgetExhausted, ProviderError, RemoteError
 from pincite.domain.evidence import ContextRole, Relation, VerdictStatus, VerifiedClaim
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.ports import ModelCalls
+from pincite.research.model.blocks import LEAST_WORDS
 from pincite.research.model.outputs import Repairs
 from pincite.research.model.prompts import VERSIONS, instructions
 from pincite.research.model.sentences import Checked, Proposed, SentenceProver
@@ -20,7 +21,7 @@ from pincite.text.tokens import terms
 MENDED_AT_MOST: Final = 2
 # Passages beside those named that a failed sentence may rest on: the one that was meant shares its words, or those that
 # nothing named carries.
-_NEAREST: Final = 2
+_NEAREST: Final = 3
 # A line id: the letters of its page and its number there.
 _LINE_ID: Final = re.compile(r"([a-z]+)(\d+)")
 # So that the model sees what its sentence is held to, not the whole page again.
@@ -94,8 +95,9 @@ def _prompt(failed: Sequence[Checked], offered: Mapping[str, VerifiedClaim]) -> 
     """What failed and why, with the passages that it named and those nearest to its words: ids are often mistaken."""
     lines: list[tuple[str, str]] = []
     wanted: dict[str, VerifiedClaim] = {}
-    names_of = list(offered)
-    index = Bm25([terms(item.claim.text) for item in offered.values()])
+    # A heading or the words before a list carry nothing, and look nearest for being short.
+    names_of = [name for name, item in offered.items() if len(item.claim.text.split()) >= LEAST_WORDS]
+    index = Bm25([terms(offered[name].claim.text) for name in names_of])
     for number, found in enumerate(failed, start=1):
         said = found.proposed
         # Those of its own words, and those of the words that nothing carries: their line was often not named.

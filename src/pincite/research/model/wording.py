@@ -93,8 +93,13 @@ def in_code(text: str) -> tuple[str, ...]:
 
 
 def code_names(texts: Iterable[str]) -> tuple[str, ...]:
-    """What is code wherever it stands, once it was set so: names like no word (`work_mem`, `git rebase`, `VACUUM`)."""
-    return tuple(dict.fromkeys(n for text in texts for n in in_code(text) if not (n.isalpha() and n.islower())))
+    """What is code wherever it stands, once it was set so: names like no word (`work_mem`, `git rebase`, `VACUUM`).
+
+    `fork` and `Pool` are, where they begin a sentence or stand in other words, no names.
+    """
+    return tuple(
+        dict.fromkeys(n for text in texts for n in in_code(text) if not (n.isalpha() and (n.islower() or n.istitle())))
+    )
 
 
 def links_in(text: str, known: str = "") -> tuple[str, ...]:

@@ -146,6 +146,15 @@ async def test_a_model_chooses_what_is_shown_from_how_passages_begin() -> None:
     assert all(len(text) < 150 for text in begun), "the beginning and not the passage"
 
 
+async def test_what_opens_a_section_is_offered_before_what_only_goes_on() -> None:
+    near = "The paint of the Varden lighthouse is renewed every nine years, as its keepers write. " * 8
+    many = "\n\n".join(f"{near} Number {n}." for n in range(150))
+    page = f"# Varden\n\n{many}\n\n## Visits\n\nIt may be visited in May.\n\n{FILLER}"
+    offers = SourceBook().offers(await pages_of(**{URL: page}), [Asked("paint of the Varden lighthouse")])
+    assert len(offers) == 125
+    assert any(offer.beginning.startswith("It may be visited") for offer in offers)
+
+
 async def test_few_chosen_passages_are_filled_up_by_words() -> None:
     _, shown = await wide_run(chooses("Its keeper"))
     assert "Its keeper sleeps by day." in shown

@@ -7,8 +7,8 @@ from typing import Final
 # The version in use of each prompt.
 VERSIONS: Final = {
     "planner": "2",
-    "choose": "1",
-    "compose": "4",
+    "choose": "2",
+    "compose": "5",
     "rewrite": "5",
     "summary": "1",
     "leads": "1",
