@@ -61,6 +61,8 @@ def test_bad_input_is_refused(
             "a file of yours or a full http://",
         ),
         (("fetch", "."), ". is a folder", "pincite index ."),
+        (("fetch", "http://1.1.1.1:9321/"), "port 9321 is not one", "PINCITE_ALLOW_PORTS=9321"),
+        (("fetch", "http://127.0.0.1/"), "the host does not lead", "PINCITE_ALLOW_NETWORKS=CIDR"),
         (("research", "x", "--length", "huge"), "Invalid value for '--length': 'huge' is not one of", "--help"),
     ],
 )

@@ -128,7 +128,9 @@ class BlockedAddress(PolicyRefusal):
 
     code = "BLOCKED_ADDRESS"
     default_reason = "ssrf_address"
-    default_hint = "Only public addresses are fetched. To open a private network: --allow-network CIDR."
+    default_hint = (
+        "Only public addresses are fetched. The operator can open a private network: PINCITE_ALLOW_NETWORKS=CIDR."
+    )
 
 
 class DomainDenied(PolicyRefusal):

@@ -107,7 +107,7 @@ def vet_parsed(url: str, addresses: Sequence[str] | None = None, *, policy: UrlP
         raise BlockedAddress(
             f"port {parsed.port} is not one that pages are fetched from",
             reason="port_denied",
-            hint="The operator can allow a port with PINCITE_ALLOW_PORTS.",
+            hint=f"The operator can open it: PINCITE_ALLOW_PORTS={parsed.port}.",
         )
     policy.check_host_lists(parsed.host)
     return parsed

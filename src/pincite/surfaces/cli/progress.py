@@ -114,7 +114,16 @@ def _detail(type_: EventType, data: Mapping[str, Json]) -> str:
 def _count(data: Mapping[str, Json], key: str, one: str) -> str:
     value = data.get(key)
     number = len(value) if isinstance(value, list | dict) else value if isinstance(value, int) else 0
-    return f"{number} {one if number == 1 else one + 's'}"
+    return _number(number, one)
+
+
+def _number(count: int, one: str) -> str:
+    return f"{count} {one if count == 1 else one + 's'}"
+
+
+def _taken_over(record: "RunRecord") -> str:
+    """How many processes worked on it one after the other, where the first did not end it."""
+    return f", worked on by {record.epoch} processes in turn" if record.epoch > 1 else ""
 
 
 def _reason(data: Mapping[str, Json]) -> str:
@@ -200,7 +209,7 @@ def _lines(view: "RunView") -> Iterator[str]:
     record = view.record
     yield f"{record.run_id}  {record.status}{f' ({reason_text(record.reason)})' if record.reason else ''}"
     yield f"{record.question}"
-    yield f"started {record.created_at:%Y-%m-%d %H:%M:%S} UTC, owners so far {record.epoch}"
+    yield f"started {record.created_at:%Y-%m-%d %H:%M:%S} UTC{_taken_over(record)}"
     yield from _plan(view.events)
     yield from _searches(view.events)
     yield from _pages(view.events)
@@ -277,7 +286,8 @@ def _metrics(view: "RunView") -> Iterator[str]:
         yield f"  {metrics.duration_s:.2f} s, {metrics.claims_checked} claims checked, {spent} spent"
         if metrics.cache_hits or metrics.cache_misses:
             yield f"  cache: {metrics.cache_hits} searches and pages from it, {metrics.cache_misses} not in it"
-        yield f"  report {view.report.report_id}: {view.report.status}, {len(view.report.references)} references"
+        references = _number(len(view.report.references), "reference")
+        yield f"  report {view.report.report_id}: {view.report.status}, {references}"
 
 
 def _items(value: Json) -> list[Json]:
@@ -318,7 +328,7 @@ def _trace_lines(record: "RunRecord", events: Sequence[Event], calls: "Sequence[
     total_s = _duration_ms(record, events) / 1000
     yield f"{record.run_id}  {record.status}  {total_s:.1f} s  {usd_text(record.usage.cost_usd)}  {record.question}"
     if record.request_id:
-        yield f"request {record.request_id}, owners so far {record.epoch}"
+        yield f"request {record.request_id}{_taken_over(record)}"
     for number, of in _rounds(events, calls):
         spent = sum((call.used.cost_usd for call in of), Decimal(0))
         yield f"├─ {f'round {number}' if number else 'before the first round'}: {len(of)} calls, {usd_text(spent)}"
