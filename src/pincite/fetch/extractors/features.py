@@ -133,6 +133,11 @@ def is_made_of_records(types: frozenset[str]) -> bool:
     return bool(names & (_FORUM_TYPES | _GOODS_TYPES | _LIST_TYPES))
 
 
+def is_forum(types: frozenset[str]) -> bool:
+    """Whether the page says that it is a thread, and no article."""
+    return is_made_of_records(types) and not _FORUM_TYPES.isdisjoint(map(str.lower, types))
+
+
 @dataclass(slots=True)
 class _Sums:
     """Totals of the blocks under an element, and those of what holds it."""

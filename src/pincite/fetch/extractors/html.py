@@ -19,7 +19,7 @@ from pincite.fetch.extractors.preformatted import unfolded
 from pincite.fetch.extractors.revealed import place_streamed
 
 EXTRACTOR = "html"
-VERSION = "13"
+VERSION = "14"
 
 
 # A reader that finds a tenth of what another finds has missed the page.

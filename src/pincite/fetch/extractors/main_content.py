@@ -25,6 +25,7 @@ from pincite.fetch.extractors.features import (
     BlockFeatures,
     Votes,
     is_around,
+    is_forum,
     is_made_of_records,
     is_mostly_links,
     is_plain,
@@ -34,6 +35,7 @@ from pincite.fetch.extractors.features import (
     shares_of,
 )
 from pincite.fetch.extractors.metadata import Metadata
+from pincite.fetch.extractors.threads import thread_parts
 
 # The expected word F1 of a page from which on no second opinion is asked: it changes next to nothing. By cross-
 # validation over 833 labelled pages (words, segments): never asked .860, .914; for half the pages .862, .922; for all
@@ -227,16 +229,20 @@ class Layout:
     """Whether the block is a heading of the first level that says the page's title."""
     stated: tuple[float, ...]
     """How much of the block the page's structured data names as its own text."""
+    posts: tuple[bool, ...]
+    """Whether the block stands in the words of a post, as the markup of a thread says."""
     remarks: tuple[bool, ...]
     """Whether the block stands in what is called a comment."""
+    below: tuple[bool, ...]
+    """Whether the block stands in a comment on a question or an answer, as the markup says."""
     records: bool
     """Whether the page says that it is made of records and no article."""
 
     def likely(self, odds: Sequence[float]) -> list[float]:
         """The odds, high where the page's structured data says the block is its own text."""
         return [
-            max(odd, _STATED_ODDS) if share >= _STATED_SHARE else odd
-            for odd, share in zip(odds, self.stated, strict=True)
+            max(odd, _STATED_ODDS) if share >= _STATED_SHARE or post else odd
+            for odd, share, post in zip(odds, self.stated, self.posts, strict=True)
         ]
 
     def is_unsure(self, odds: Sequence[float]) -> bool:
@@ -262,13 +268,18 @@ class Layout:
         kept = without_last_headings(kept, [level > 0 for level in self.levels])
         kept = with_section_headings(kept, self.levels, self.around)
         kept = self._without_menus(self._with_headings_of_sections(kept))
-        kept = self._with_main_heading(kept)
+        kept = [keep or post for keep, post in zip(self._with_main_heading(kept), self.posts, strict=True)]
         return [keep and not apart for keep, apart in zip(kept, self.apart(kept), strict=True)]
 
     def apart(self, kept: Sequence[bool]) -> Sequence[bool]:
-        """Which blocks are comments of readers, apart from the text that is kept; on a page of threads none are."""
+        """Which blocks are comments of readers, apart from the text that is kept; of a thread those on its posts."""
         text = (size for size, keep, remark in zip(self.sizes, kept, self.remarks, strict=True) if keep and not remark)
-        return self.remarks if not self.records and sum(text) >= _ARTICLE_WORDS else [False] * len(kept)
+        beside = not self.records and sum(text) >= _ARTICLE_WORDS
+        on_posts = any(self.posts)
+        return [
+            (beside and remark and not post) or (on_posts and below)
+            for remark, post, below in zip(self.remarks, self.posts, self.below, strict=True)
+        ]
 
     def _filled(self, kept: list[bool]) -> list[bool]:
         """What is kept, and code, tables, lists between kept blocks of a container; tables and code below a heading."""
@@ -408,6 +419,7 @@ def layout_of(found: Sequence[Found], rows: Sequence[Sequence[float]], page: Pag
     title = _bare(metadata.title)
     blocks = [item.block for item in found]
     held: dict[HtmlElement | None, tuple[int, ...]] = {None: ()}
+    said, below = thread_parts(page, is_forum=is_forum(metadata.types))
     return Layout(
         sizes=tuple(len(block.text.split()) for block in blocks),
         chars=tuple(len(block.text) for block in blocks),
@@ -422,7 +434,9 @@ def layout_of(found: Sequence[Found], rows: Sequence[Sequence[float]], page: Pag
         titles=tuple(
             block.kind is BlockKind.HEADING and block.level == 1 and _says(title, _bare(block.text)) for block in blocks
         ),
+        posts=tuple(item.holder in said for item in found),
         remarks=tuple(map(is_remark, rows)),
+        below=tuple(item.holder in below for item in found),
         stated=tuple(shares_of(found, metadata.stated)),
         records=is_made_of_records(metadata.types),
     )

@@ -175,7 +175,9 @@ def test_a_structured_text_keeps_its_main_heading_and_those_of_sections_that_beg
         menus=(False,) * 20,
         titles=(True, *(False,) * 19),
         stated=(0.0,) * 20,
+        posts=(False,) * 20,
         remarks=(False,) * 20,
+        below=(False,) * 20,
         records=False,
     )
     odds = [0.1, 0.9, *(0.9, 0.1, 0.9) * 6]
@@ -254,7 +256,9 @@ def test_a_page_of_many_headings_keeps_what_its_container_lost_between_kept_bloc
         menus=(False,) * count,
         titles=(False,) * count,
         stated=(0.0,) * count,
+        posts=(False,) * count,
         remarks=(False,) * count,
+        below=(False,) * count,
         records=False,
     )
     odds = [0.05 if index in lost or index == count - 1 else 0.9 for index in range(count)]
@@ -282,7 +286,9 @@ def manual_layout(foot: int) -> Layout:
         menus=(False,) * count,
         titles=(False,) * count,
         stated=(0.0,) * count,
+        posts=(False,) * count,
         remarks=(False,) * count,
+        below=(False,) * count,
         records=False,
     )
 
@@ -310,7 +316,9 @@ def test_a_list_is_whole_where_its_first_item_is_kept() -> None:
         leading=(False,) * 8,
         menus=(False,) * 8,
         titles=(False,) * 8,
+        posts=(False,) * 8,
         remarks=(False,) * 8,
+        below=(False,) * 8,
         plain=(True,) * 8,
         stated=(0.0,) * 8,
         chars=(400,) * 8,

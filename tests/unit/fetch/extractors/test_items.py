@@ -254,3 +254,30 @@ def test_the_posts_of_a_thread_are_its_text_whatever_they_are_called() -> None:
     document = read(commented(sentences=3))
     assert document.text.count("candles") == 3
     assert all(document.text[item.start : item.end].count("candles") == 1 for item in document.structure)
+
+
+def test_comments_on_questions_and_answers_are_apart_and_every_post_is_whole() -> None:
+    def comment(day: int) -> str:
+        return (
+            "<li class=comment itemprop=comment itemscope itemtype='https://schema.org/Comment'>"
+            f"<b itemprop=author>Cy</b><time itemprop=dateCreated datetime='2021-03-0{day}'></time>"
+            f"<p itemprop=text>No, {day},500 hours.</p></li>"
+        )
+
+    answers = "".join(
+        f"<div itemprop=suggestedAnswer itemscope itemtype='https://schema.org/Answer'><div itemprop=text>"
+        f"<p>It burns {day},000 hours.</p><p>Yes.</p><aside class=related><p>Lamps: buy one today!</p></aside></div>"
+        f"<ul>{comment(day)}</ul></div>"
+        for day in (1, 2)
+    )
+    document = read(
+        "<body><main itemscope itemtype='https://schema.org/Question'><h1 itemprop=name>How long does it burn?</h1>"
+        f"<div itemprop=text><p>The lamp of our tower is old.</p></div>{answers}</main></body>"
+    )
+    assert [document.text.count(said) for said in ("1,000 hours", "2,000 hours", "Yes.", "our tower")] == [1, 1, 2, 1]
+    assert "500 hours" not in document.text
+    comments = [item for item in document.structure if item.kind is ItemKind.COMMENT]
+    assert [(item.author, item.start, dict(item.facts)["text"]) for item in comments] == [
+        ("Cy", None, "No, 1,500 hours."),
+        ("Cy", None, "No, 2,500 hours."),
+    ]
