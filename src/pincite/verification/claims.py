@@ -23,7 +23,7 @@ from pincite.text.normalise import fold
 from pincite.text.sentences import Span
 from pincite.verification.evidence import LIMIT, PageSearch, given_page, searched
 from pincite.verification.facts import FactOutcome
-from pincite.verification.figures import figures
+from pincite.verification.figures import SAYS_ABOUT, figures
 from pincite.verification.proof import Proven, Statement, prove
 from pincite.verification.quotes import locate
 
@@ -171,6 +171,8 @@ def claim_type(text: str) -> ClaimType:
     said = _UNCLEAR.sub(" ", _QUOTED.sub(" ", text))
     if _OPINION.search(said):
         return ClaimType.OPINION
-    if _ESTIMATE.search(said) or any(figure.exact and figure.bound == "about" for figure in figures(said)):
+    if _ESTIMATE.search(said):
+        return ClaimType.ESTIMATE
+    if SAYS_ABOUT.search(said) and any(figure.exact and figure.bound == "about" for figure in figures(said)):
         return ClaimType.ESTIMATE
     return ClaimType.FACT

@@ -40,14 +40,19 @@ _OCTETS = frozenset({"ko", "mo", "go", "to", "po"})
 # Spelled like a word of grammar: a unit only when it stands at the digits ("5in") or is written as one.
 _NEVER_A_UNIT_ALONE = frozenset({"in", "an", "ha", "us", "v"})
 
+_ABOUT = (
+    r"about|around|approximately|roughly|nearly|almost|some|circa|ca\.?|c\.|approx\.?|close to|rund|etwa|"
+    r"ungefähr|fast|environ|près de|presque|unos|unas|aproximadamente|casi|alrededor de|~|≈"
+)
+# Where one of these stands as a word: without it no figure of a text is bound by "about".
+SAYS_ABOUT = re.compile(rf"(?:(?<!\w)|(?=[~≈]))(?:{_ABOUT})(?![^\W\d_])", re.IGNORECASE)
 _BOUND = re.compile(
     r"(?:(?<!\w)|(?=[~≈]))"
     r"(?:(?P<min>more than|greater than|at least|no fewer than|no less than|over|above|exceed(?:s|ed|ing)?|"
     r"upwards of|mehr als|mindestens|über|plus de|au moins|más de|al menos|mínimo)|"
     r"(?P<max>less than|fewer than|at most|up to|under|below|no more than|not more than|weniger als|höchstens|"
     r"bis zu|unter|moins de|au plus|jusqu'à|menos de|como máximo|hasta)|"
-    r"(?P<about>about|around|approximately|roughly|nearly|almost|some|circa|ca\.?|c\.|approx\.?|close to|rund|etwa|"
-    r"ungefähr|fast|environ|près de|presque|unos|unas|aproximadamente|casi|alrededor de|~|≈))\s*(?:the |[$€£]\s?)?$",
+    rf"(?P<about>{_ABOUT}))\s*(?:the |[$€£]\s?)?$",
     re.IGNORECASE,
 )
 # "not more than about" and its kin, before the figure; a bound keeps the pattern linear.

@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pincite import sync
 from pincite.domain.evidence import ClaimType
 from pincite.verification.claims import claim_type
-from pincite.verification.figures import figures
+from pincite.verification.figures import SAYS_ABOUT, figures
 
 
 @pytest.mark.parametrize(
@@ -73,3 +75,30 @@ def test_a_report_without_a_model_says_what_its_claims_are(tmp_path: Path) -> No
     report = sync.research("What about the Halden tunnel?", source=f"local:{folder}", home=tmp_path / "home")
     kinds = {claim.text: claim.type for claim in report.claims}
     assert [kinds[text] for text in texts] == [ClaimType.ESTIMATE, ClaimType.FACT, ClaimType.OPINION]
+
+
+_PIECES = (
+    "about",
+    "Around",
+    "c.",
+    "ca",
+    "some",
+    "~",
+    "≈",
+    "près de",
+    "the",
+    "$",
+    " ",
+    "12",
+    "1,200",
+    "two",
+    "dozen",
+    "canal",
+)
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=8), st.sampled_from(("", " ")))
+def test_no_figure_is_bound_by_about_where_no_word_says_so(pieces: list[str], between: str) -> None:
+    text = between.join(pieces)
+    if any(figure.bound == "about" for figure in figures(text)):
+        assert SAYS_ABOUT.search(text)
