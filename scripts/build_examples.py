@@ -30,9 +30,8 @@ from warcio.warcwriter import WARCWriter
 from pincite.embeddings.local import WEIGHTS_SHA256, MiniLm
 from pincite.fetch.extractors import BytesExtractor
 from pincite.library.folder import FileEntry, Source, pages_of
-from pincite.library.manifest import Manifest
 from pincite.library.reading import PreparedPage, prepare
-from pincite.library.records import RawPage, SourceLimits
+from pincite.library.records import Manifest, RawPage, SourceLimits
 from pincite.library.vectors import packed
 from pincite.ranking.passages import passage_text, vector_key
 from pincite.wiring.sources import NAME, VECTORS

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from pincite.fetch.robots import parse_robots, robots_verdict
-from pincite.fetch.signals import page_signals
+from pincite.fetch.robots import page_signals, parse_robots, robots_verdict
 
 CASES = json.loads((Path(__file__).parent / "data" / "robots_cases.json").read_text())["cases"]
 

@@ -14,18 +14,17 @@ from pincite.domain.ids import sha256_hex
 from pincite.domain.page import PEER_VIA, Kept, Snapshot
 from pincite.domain.version import PRODUCT_TOKEN
 from pincite.fetch.captures import body_kind, capture
+from pincite.fetch.client import NOTE
 from pincite.fetch.limits import FetchLimits
 from pincite.fetch.page_cache import may_be_kept
 from pincite.fetch.resolver import VettedResolver
+from pincite.fetch.robots import page_signals
 from pincite.fetch.robots_gate import Gate
-from pincite.fetch.sessions import NOTE
-from pincite.fetch.signals import page_signals
 from pincite.ports import Clock
 from pincite.sharing.items import BODY_BYTES_MAX, Item, Kind, item_of
 from pincite.sharing.peers import Peer, Peers
 from pincite.urls.keys import page_key
-from pincite.urls.masking import mask_url
-from pincite.urls.parse import host_matches, parse_url
+from pincite.urls.parse import host_matches, mask_url, parse_url
 from pincite.urls.policy import ALL, Retention, UrlPolicy, vet_url
 
 EVERY_SITE: Final = "*"

@@ -11,13 +11,15 @@ from pathlib import Path, PurePosixPath
 from pincite.domain.errors import ArchiveCorrupt, LibraryNotFound, NotFound
 from pincite.domain.frozen import dataclass
 from pincite.domain.library import Skipped
-from pincite.library.manifest import MANIFEST_NAME, Manifest, read_manifest
 from pincite.library.records import (
+    MANIFEST_NAME,
     READABLE_SUFFIXES,
     Ignored,
+    Manifest,
     RawPage,
     SourceLimits,
     is_archive,
+    read_manifest,
 )
 from pincite.library.warc import open_archive, wacz_page_at, wacz_pages, warc_page_at, warc_pages
 from pincite.runtime.system import too_many_open_files

@@ -1,10 +1,11 @@
 """Pages read in child processes that can be killed: one page at a time each, with a deadline.
 
-A page that hangs or kills its reader costs that page alone. The children are `python -m pincite.library.child`; they
-get the extractor once and pages as frames (8 bytes of length, then a pickle) on standard input.
+A page that hangs or kills its reader costs that page alone. The children run `serve`: they get the
+extractor once and pages as frames (8 bytes of length, then a pickle) on standard input.
 """
 
 import json
+import os
 import pickle
 import queue
 import subprocess
@@ -20,7 +21,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from pincite.domain.codec import from_json, to_json
-from pincite.domain.errors import ParseError, PinciteError
+from pincite.domain.errors import Internal, ParseError, PinciteError
 from pincite.domain.frozen import dataclass
 from pincite.domain.page import Document
 from pincite.library.records import RawPage
@@ -101,6 +102,29 @@ def stored_reading(packed: bytes) -> Document | None:
         return None
 
 
+def serve() -> None:
+    """Be a reader: get an extractor, then pages, and answer with what the index keeps of each, until the pipe ends."""
+    answers = os.fdopen(os.dup(1), "wb")
+    # What a native library prints must not get between the frames.
+    os.dup2(2, 1)
+    questions = sys.stdin.buffer
+    extractor = pickle.loads(_frame(questions.read(8)))  # noqa: S301  # the parent wrote it
+    while head := questions.read(8):
+        page = pickle.loads(_frame(head))  # noqa: S301  # the parent wrote it
+        answer: PreparedPage | Unread
+        try:
+            answer = prepare(extractor, page)
+        except Exception as error:  # border of the task: one page must not end the reader
+            answer = Unread(Internal.default_reason, f"{type(error).__name__}: {error}"[:500])
+        data = pickle.dumps(answer)
+        answers.write(len(data).to_bytes(8, "big") + data)
+        answers.flush()
+
+
+def _frame(head: bytes) -> bytes:
+    return sys.stdin.buffer.read(int.from_bytes(head, "big"))
+
+
 class _Child:
     """One reader process; started on first use and again after it was killed."""
 
@@ -150,7 +174,7 @@ class _Child:
         if self._process is None or self._process.poll() is not None:
             self.close()
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "pincite.library.child"],
+                [sys.executable, "-c", f"from {__name__} import serve; serve()"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -1,10 +1,14 @@
-"""One page as a library source holds it, what was not a page and why, and the bounds of reading."""
+"""What a library is made of: its pages, what is none and why, the bounds of reading, and the manifest of a folder."""
 
+import tomllib
+from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime
-from pathlib import PurePosixPath
-from urllib.parse import quote
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from urllib.parse import quote, urlsplit
 
+from pincite.domain.errors import InvalidInput
 from pincite.domain.frozen import dataclass
 
 
@@ -84,3 +88,106 @@ class Ignored:
 
     place: str
     reason: str = ""
+
+
+# The manifest of a library folder: which part of it is published where, and what to leave out.
+
+MANIFEST_NAME = "pincite-library.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedFolder:
+    """A folder below the library's root and the address its files are published under."""
+
+    path: PurePosixPath
+    base_url: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a manifest says; without one, every page is `local:NAME/path`."""
+
+    name: str
+    folders: tuple[PublishedFolder, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    def url_of(self, path: PurePosixPath) -> str:
+        """The published address of the file, else its `local:` identity. The deepest folder wins."""
+        folder = self._folder_of(path)
+        if folder is None:
+            return local_url(self.name, path)
+        inside = path.relative_to(folder.path).as_posix()
+        return folder.base_url.rstrip("/") + "/" + quote(inside, safe="/")
+
+    def note_of(self, path: PurePosixPath) -> str:
+        """What the manifest says about where the file comes from, with the file named."""
+        folder = self._folder_of(path)
+        if folder is None or not folder.note:
+            return f"from file {path.as_posix()} of library {self.name}"
+        return f"{folder.note}; file {path.as_posix()}"
+
+    def excludes(self, path: str) -> bool:
+        """Whether a pattern of `exclude` matches the path or its name."""
+        return any(fnmatchcase(path, p) or fnmatchcase(path.rpartition("/")[2], p) for p in self.exclude)
+
+    def _folder_of(self, path: PurePosixPath) -> PublishedFolder | None:
+        inside = [f for f in self.folders if path.is_relative_to(f.path)]
+        return max(inside, key=lambda f: len(f.path.parts), default=None)
+
+
+def read_manifest(root: Path, limits: SourceLimits) -> Manifest:
+    """The manifest at the top of `root`, or an empty one named after the folder.
+
+    Errors:
+        InvalidInput: it is no TOML, a field is unknown or has the wrong type, or an address is not http(s).
+    """
+    file = root / MANIFEST_NAME
+    if not file.is_file():
+        return Manifest(name=root.name or "library")
+    try:
+        if file.stat().st_size > limits.manifest_bytes:
+            raise InvalidInput(f"{MANIFEST_NAME} is larger than {limits.manifest_bytes} bytes", reason="manifest")
+        data = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidInput(f"{MANIFEST_NAME} can't be read: {error}", reason="manifest") from error
+    _known(data, {"name", "exclude", "folders"})
+    folders = data.get("folders", [])
+    if not isinstance(folders, list):
+        raise InvalidInput(f"{MANIFEST_NAME}: folders is a list of tables: [[folders]]", reason="manifest")
+    exclude = data.get("exclude", [])
+    if not isinstance(exclude, list) or not all(isinstance(item, str) for item in exclude):
+        raise InvalidInput(f"{MANIFEST_NAME}: exclude is a list of patterns", reason="manifest")
+    return Manifest(
+        name=_text(data, "name", root.name or "library"),
+        folders=tuple(_folder(entry) for entry in folders),
+        exclude=tuple(exclude),
+    )
+
+
+def _known(table: Mapping[str, object], keys: set[str]) -> None:
+    for key in table:
+        if key not in keys:
+            hint = f"Known there: {', '.join(sorted(keys))}."
+            raise InvalidInput(f"{MANIFEST_NAME}: there is no {key}", reason="manifest", hint=hint)
+
+
+def _text(table: Mapping[str, object], key: str, default: str) -> str:
+    value = table.get(key, default)
+    if not isinstance(value, str) or not (value or not default):
+        raise InvalidInput(f"{MANIFEST_NAME}: {key} is a text", reason="manifest")
+    return value
+
+
+def _folder(entry: object) -> PublishedFolder:
+    if not isinstance(entry, dict):
+        raise InvalidInput(f"{MANIFEST_NAME}: folders is a list of tables: [[folders]]", reason="manifest")
+    _known(entry, {"path", "base_url", "note"})
+    base_url = _text(entry, "base_url", "")
+    parts = urlsplit(base_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+        raise InvalidInput(f"{MANIFEST_NAME}: base_url {base_url!r} is not an http(s) address", reason="manifest")
+    path = PurePosixPath(_text(entry, "path", "."))
+    if path.is_absolute() or ".." in path.parts:
+        raise InvalidInput(f"{MANIFEST_NAME}: path {str(path)!r} leaves the library", reason="manifest")
+    return PublishedFolder(path=path, base_url=base_url, note=_text(entry, "note", ""))

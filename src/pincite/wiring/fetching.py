@@ -25,8 +25,8 @@ from pincite.wiring.registry import SCRAPERS, load
 if TYPE_CHECKING:
     from pincite.audit.pages import PageReading
     from pincite.audit.recheck import Stored
+    from pincite.fetch.client import SiteSessions
     from pincite.fetch.service import FetchService
-    from pincite.fetch.sessions import SiteSessions
     from pincite.fetch.shared_pages import Intake
     from pincite.library import LocalLibrary
     from pincite.runtime.ledger import BudgetAccount
@@ -286,7 +286,7 @@ def site_sessions(settings: Settings) -> "SiteSessions":
     Errors:
         InvalidSetting: malformed, or on a server, where many people would read with one login.
     """
-    from pincite.fetch.sessions import SiteSessions
+    from pincite.fetch.client import SiteSessions
 
     if settings.site_sessions and settings.is_server:
         raise InvalidSetting(

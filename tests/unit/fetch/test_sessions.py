@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pincite.domain.errors import InvalidSetting
-from pincite.fetch.sessions import NOTE, SiteSessions
+from pincite.fetch.client import NOTE, SiteSessions
 from pincite.settings import load_settings
 from pincite.testing.web import StubWeb
 from pincite.urls import parse_url

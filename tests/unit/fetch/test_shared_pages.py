@@ -16,12 +16,11 @@ from pincite.domain.errors import BudgetExhausted, DomainDenied, RobotsDisallowe
 from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.page import Kept, Snapshot
 from pincite.fetch.captures import capture
-from pincite.fetch.client import GuardedClient
+from pincite.fetch.client import NOTE, GuardedClient
 from pincite.fetch.extractors import extract
 from pincite.fetch.page_cache import PageCache
 from pincite.fetch.robots_gate import RobotsMode
 from pincite.fetch.service import FetchService
-from pincite.fetch.sessions import NOTE
 from pincite.fetch.shared_pages import Intake, PeerBackend, ShareRules, item_key, shared_item, why_not
 from pincite.runtime.call_context import RequestMeter, metered
 from pincite.settings import load_settings

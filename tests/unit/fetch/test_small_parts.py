@@ -18,9 +18,9 @@ from pincite.fetch.captures import body_kind, capture, merged_canonical
 from pincite.fetch.connections import mapped
 from pincite.fetch.limits import BodyKind
 from pincite.fetch.page_failures import DocumentGate, needs_rendering
-from pincite.fetch.signals import page_signals
+from pincite.fetch.robots import page_signals
 from pincite.fetch.window import excerpt, window
-from pincite.urls.masking import mask_all
+from pincite.urls.parse import mask_all
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

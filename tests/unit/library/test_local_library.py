@@ -26,8 +26,7 @@ from pincite.domain.errors import (
 from pincite.domain.ids import sha256_hex
 from pincite.domain.search import Constraints, Query
 from pincite.library import LocalLibrary
-from pincite.library.manifest import MANIFEST_NAME
-from pincite.library.records import SourceLimits
+from pincite.library.records import MANIFEST_NAME, SourceLimits
 from pincite.library.schema import writer_lock
 from pincite.ranking.passages import cut_passages
 from pincite.testing.web import html, write_warc

@@ -21,8 +21,8 @@ from pincite.fetch.page_failures import failure_of
 from pincite.fetch.politeness import HostTurns
 from pincite.fetch.proxies import EgressProxy, UpstreamProxy
 from pincite.fetch.resolver import VettedResolver
+from pincite.fetch.robots import page_signals
 from pincite.fetch.robots_gate import Admission, RobotsGate
-from pincite.fetch.signals import page_signals
 from pincite.ports import Clock
 from pincite.runtime.call_context import current_meter
 from pincite.runtime.system import install_extra

@@ -10,14 +10,13 @@ from pincite.domain.fetch import FetchRequest
 from pincite.domain.page import Snapshot
 from pincite.domain.version import PRODUCT_TOKEN
 from pincite.fetch.captures import capture
-from pincite.fetch.client import GuardedClient
+from pincite.fetch.client import NOTE, GuardedClient
 from pincite.fetch.hops import Visit, visit
 from pincite.fetch.limits import FetchLimits
 from pincite.fetch.page_failures import failure_of
 from pincite.fetch.politeness import HostTurns, retried
+from pincite.fetch.robots import page_signals
 from pincite.fetch.robots_gate import Admission, RobotsGate
-from pincite.fetch.sessions import NOTE
-from pincite.fetch.signals import page_signals
 from pincite.ports import Clock
 from pincite.urls.parse import ParsedUrl
 

@@ -19,7 +19,7 @@ from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dates import date_in_url, parse_date
 from pincite.fetch.extractors.dom import Page
 from pincite.fetch.extractors.inline import absolute
-from pincite.fetch.signals import page_signals
+from pincite.fetch.robots import page_signals
 
 # Far above any title: a page that puts its text there is cut.
 _MAX_TITLE = 500
