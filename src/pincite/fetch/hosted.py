@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
-from pincite.apis.client import HOSTED, ApiClient, ApiSettings
-from pincite.domain.errors import InvalidUrl
+from pincite.apis.client import HOSTED, Answer, ApiClient, ApiSettings, bad_key, out_of_credit, rate_limited, wait_of
+from pincite.domain.errors import InvalidUrl, NetworkError, PageBlocked, PinciteError, ProviderBadReply, TooLarge
 from pincite.domain.fetch import FetchRequest
 from pincite.domain.frozen import dataclass
 from pincite.domain.page import Snapshot
@@ -132,6 +132,26 @@ class HostedScraper(ABC):
             answers = await self._around.resolver.addresses(parsed.host, parsed.port)
             check_addresses(parsed.host, answers, self._around.public)
         return admission
+
+    def _trouble(self, answer: Answer) -> PinciteError:
+        """What an answer means that is no 200, as far as it means the same at all of them."""
+        match answer.status:
+            case 401:
+                return bad_key(self.name, f"{self.name.upper()}_API_KEY")
+            case 402:
+                return out_of_credit(self.name)
+            case 403:
+                return PageBlocked(f"{self.name} does not fetch this site", reason="hosted_refused")
+            case 413:
+                return TooLarge(f"the page is too large for {self.name}", reason="hosted_too_large")
+            case 429:
+                return rate_limited(self.name, wait_of(answer, self._around.clock.now()))
+            case status if status >= 500:
+                return NetworkError(f"{self.name} failed ({status})", reason="hosted_failed")
+            case status:
+                return ProviderBadReply(
+                    f"{self.name} refused the call ({status})", reason="bad_request", retryable=False
+                )
 
     @abstractmethod
     async def _scrape(self, request: FetchRequest, url: ParsedUrl) -> Scraped:

@@ -1,6 +1,7 @@
 """robots.txt: parsing and matching by RFC 9309, read as the largest crawler reads it where the RFC is silent.
 
-Below it what single pages say of their use. Pure and linear in the size of the file. Fetching and caching are in `robots_gate`.
+Below it what single pages say of their use. Pure and linear in the size of the file; fetching and caching are in
+`robots_gate`.
 """
 
 import re

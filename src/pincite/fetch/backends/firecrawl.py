@@ -5,17 +5,15 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from pincite.apis.client import Answer, ApiSettings, bad_key, number, out_of_credit, rate_limited, wait_of
+from pincite.apis.client import Answer, ApiSettings, number, rate_limited, wait_of
 from pincite.domain.errors import (
     DeadLink,
     DnsError,
     NetworkError,
-    PageBlocked,
     PinciteError,
     ProviderBadReply,
     Timeout,
     TlsError,
-    TooLarge,
     UnsupportedContentType,
 )
 from pincite.domain.fetch import FetchRequest
@@ -53,12 +51,25 @@ class FirecrawlScraper(HostedScraper):
             body["location"] = {"languages": [request.prefer_language]}
         answer = await self._api.post_json("/v2/scrape", body)
         if answer.status != 200:
-            raise _error(answer, self._around.clock.now())
+            raise self._trouble(answer)
         reply = answer.object()
         data = reply.get("data")
         if reply.get("success") is not True or not isinstance(data, dict):
             raise ProviderBadReply("firecrawl: success without data", reason="wrong_shape")
         return _scraped(data, url)
+
+    def _trouble(self, answer: Answer) -> PinciteError:
+        """As everywhere; its own code says what a 500 is, its words how long to wait."""
+        reply = answer.quiet_object()
+        match answer.status:
+            case 408 | 504:
+                return Timeout("firecrawl gave up on the page", reason="hosted_timeout")
+            case 429 if wait_of(answer, self._around.clock.now()) is None:
+                told = _WAIT_IN_TEXT.search(str(reply.get("error") or ""))
+                return rate_limited(self.name, float(told[1]) if told else None)
+            case 500:
+                return _engine_error(str(reply.get("code") or ""))
+        return super()._trouble(answer)
 
 
 def _scraped(data: dict[str, Any], url: ParsedUrl) -> Scraped:
@@ -89,32 +100,6 @@ def _moment(value: object) -> datetime | None:
     except ValueError:
         return None
     return moment if moment.tzinfo else None
-
-
-def _error(answer: Answer, now: datetime) -> PinciteError:
-    reply = answer.quiet_object()
-    code, text = str(reply.get("code") or ""), str(reply.get("error") or "")
-    match answer.status:
-        case 401:
-            return bad_key("firecrawl", KEY)
-        case 402:
-            return out_of_credit("firecrawl")
-        case 403:
-            return PageBlocked("firecrawl does not fetch this site", reason="hosted_refused")
-        case 408 | 504:
-            return Timeout("firecrawl gave up on the page", reason="hosted_timeout")
-        case 413:
-            return TooLarge("the page is too large for firecrawl", reason="hosted_too_large")
-        case 429:
-            told = _WAIT_IN_TEXT.search(text)
-            wait = wait_of(answer, now)
-            return rate_limited("firecrawl", wait if wait is not None else float(told[1]) if told else None)
-        case 500:
-            return _engine_error(code)
-        case status if status > 500:
-            return NetworkError(f"firecrawl failed ({status})", reason="hosted_failed")
-        case status:
-            return ProviderBadReply(f"firecrawl refused the call ({status})", reason="bad_request", retryable=False)
 
 
 def _engine_error(code: str) -> PinciteError:

@@ -1,19 +1,16 @@
 """Jina Reader: POST / with the URL in the body; the answer is Markdown in JSON."""
 
 import re
-from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from pincite.apis.client import Answer, ApiSettings, bad_key, number, out_of_credit, rate_limited, wait_of
+from pincite.apis.client import Answer, ApiSettings, number
 from pincite.domain.errors import (
     DeadLink,
     EmptyContent,
-    NetworkError,
     PageBlocked,
     PinciteError,
     ProviderBadReply,
-    TooLarge,
 )
 from pincite.domain.fetch import FetchRequest
 from pincite.domain.version import PRODUCT_TOKEN
@@ -46,14 +43,16 @@ class JinaScraper(HostedScraper):
             fresh["X-Locale"] = request.prefer_language
         answer = await self._api.post_json("", {"url": url.sent}, fresh)
         if answer.status != 200:
-            raise _error(answer, self._around.clock.now())
+            raise self._trouble(answer)
         reply = answer.object()
         data = reply.get("data")
         if not isinstance(data, dict) or not isinstance(data.get("content"), str):
             raise ProviderBadReply("jina: no content in the answer", reason="wrong_shape")
         warning = str(data.get("warning") or "")
         if warning and (told := _STATUS_IN_WARNING.search(warning)):
-            raise _target_error(int(told[1]))
+            if int(told[1]) in {404, 410}:
+                raise DeadLink(f"jina says the page is gone ({told[1]})", reason=f"http_{told[1]}")
+            raise PageBlocked(f"jina says the page answered {told[1]}", reason=f"http_{told[1]}")
         if "captcha" in warning.lower():
             raise PageBlocked("jina met a bot challenge", reason="challenge")
         tokens = _tokens(data, reply.get("meta"), answer.headers.get("x-usage-tokens", ""))
@@ -69,6 +68,14 @@ class JinaScraper(HostedScraper):
             units=None if tokens is None else Decimal(str(tokens)),
         )
 
+    def _trouble(self, answer: Answer) -> PinciteError:
+        """As everywhere; 422 is a page without text, 451 one that it may not fetch."""
+        if answer.status == 422:
+            return EmptyContent("jina found no content on the page", reason="hosted_empty")
+        if answer.status == 451:
+            return PageBlocked("jina does not fetch this site", reason="hosted_refused")
+        return super()._trouble(answer)
+
 
 def _tokens(data: dict[str, Any], meta: Any, header: str) -> float | None:
     """What was used, where any of the three places says so."""
@@ -77,29 +84,3 @@ def _tokens(data: dict[str, Any], meta: Any, header: str) -> float | None:
         if isinstance(usage, dict) and (used := number(usage.get("tokens"))) is not None:
             return used
     return float(header) if header.isascii() and header.isdecimal() else None
-
-
-def _target_error(status: int) -> PinciteError:
-    if status in {404, 410}:
-        return DeadLink(f"jina says the page is gone ({status})", reason=f"http_{status}")
-    return PageBlocked(f"jina says the page answered {status}", reason=f"http_{status}")
-
-
-def _error(answer: Answer, now: datetime) -> PinciteError:
-    match answer.status:
-        case 401:
-            return bad_key("jina", KEY)
-        case 402:
-            return out_of_credit("jina")
-        case 413:
-            return TooLarge("the page is too large for jina", reason="hosted_too_large")
-        case 422:
-            return EmptyContent("jina found no content on the page", reason="hosted_empty")
-        case 429:
-            return rate_limited("jina", wait_of(answer, now))
-        case 403 | 451:
-            return PageBlocked("jina does not fetch this site", reason="hosted_refused")
-        case status if status >= 500:
-            return NetworkError(f"jina failed ({status})", reason="hosted_failed")
-        case status:
-            return ProviderBadReply(f"jina refused the call ({status})", reason="bad_request", retryable=False)

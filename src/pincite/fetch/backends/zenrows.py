@@ -1,17 +1,13 @@
 """ZenRows: GET /v1/ with the key as a query parameter, so no URL of a call may ever be shown."""
 
-from datetime import datetime
 from decimal import Decimal
 
-from pincite.apis.client import Answer, bad_key, out_of_credit, rate_limited, wait_of
+from pincite.apis.client import Answer, bad_key, out_of_credit
 from pincite.domain.errors import (
     DeadLink,
-    NetworkError,
     PageBlocked,
     PinciteError,
-    ProviderBadReply,
     Timeout,
-    TooLarge,
 )
 from pincite.domain.fetch import FetchRequest, Render
 from pincite.fetch.hosted import HostedScraper, Scraped
@@ -40,7 +36,7 @@ class ZenRowsScraper(HostedScraper):
         if _code(answer) in _NEEDS_MORE and answer.status in {400, 422} and "js_render" not in params:
             answer = await self._api.get("/v1/", {**params, "mode": "auto"})
         if answer.status != 200:
-            raise _error(answer, self._around.clock.now())
+            raise self._trouble(answer)
         return Scraped(
             body=answer.body,
             content_type=answer.headers.get("content-type", "text/html"),
@@ -48,39 +44,30 @@ class ZenRowsScraper(HostedScraper):
             cost=answer.headers.get("x-request-cost", ""),
         )
 
+    def _trouble(self, answer: Answer) -> PinciteError:
+        """As everywhere, but that its codes tell the key, the money, the site and the page apart."""
+        code = _code(answer)
+        match answer.status:
+            case 404 | 410:
+                gone = "dns_failed" if code == _NO_SUCH_HOST else f"http_{answer.status}"
+                return DeadLink("zenrows says the page is gone", reason=gone)
+            case 403 if code == "AUTH009":
+                return bad_key(self.name, KEY)
+            case 504:
+                return Timeout("zenrows gave up on the page", reason="hosted_timeout")
+            case 403 | 422 | 424:
+                return _blocked()
+            case 401 | 402 | 413 | 429:
+                return super()._trouble(answer)
+            case status if status < 500 and code in _QUOTA:
+                return out_of_credit(self.name)
+            case status if status < 500 and code == _FORBIDDEN_SITE:
+                return _blocked()
+        return super()._trouble(answer)
+
 
 def _code(answer: Answer) -> str:
     return str(answer.quiet_object().get("code") or "")
-
-
-def _error(answer: Answer, now: datetime) -> PinciteError:  # a table
-    code = _code(answer)
-    match answer.status:
-        case 401:
-            return bad_key("zenrows", KEY)
-        case 402:
-            return out_of_credit("zenrows")
-        case 403:
-            return bad_key("zenrows", KEY) if code == "AUTH009" else _blocked()
-        case 404 | 410:
-            gone = "dns_failed" if code == _NO_SUCH_HOST else f"http_{answer.status}"
-            return DeadLink("zenrows says the page is gone", reason=gone)
-        case 413:
-            return TooLarge("the page is larger than the ZenRows plan allows", reason="hosted_too_large")
-        case 422 | 424:
-            return _blocked()
-        case 429:
-            return rate_limited("zenrows", wait_of(answer, now))
-        case 504:
-            return Timeout("zenrows gave up on the page", reason="hosted_timeout")
-        case status if status >= 500:
-            return NetworkError(f"zenrows failed ({status})", reason="hosted_failed")
-        case _ if code in _QUOTA:
-            return out_of_credit("zenrows")
-        case _ if code == _FORBIDDEN_SITE:
-            return _blocked()
-        case status:
-            return ProviderBadReply(f"zenrows refused the call ({status})", reason="bad_request", retryable=False)
 
 
 def _blocked() -> PinciteError:
