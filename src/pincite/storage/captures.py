@@ -163,11 +163,6 @@ class SqlDocumentStore:
 EXCERPTS_KEY: Final = "excerpts"
 
 
-def document_of(content: bytes) -> Document | None:
-    """The document in a stored blob, or None when only excerpts were kept. Errors: StorageUnavailable (damaged)."""
-    return found if isinstance(found := _reading(content), Document) else None
-
-
 def _reading(content: bytes) -> Document | Excerpts:
     try:
         stored = json.loads(content)
@@ -211,8 +206,9 @@ def read_document(tx: Transaction, content_sha256: str, document_id: str) -> Doc
     content = get_blob(tx, content_sha256)
     if content is None:
         raise StorageUnavailable(f"the content of {document_id} is missing", reason="corrupt")
-    document = document_of(content)
+    if isinstance(document := _reading(content), Excerpts):
+        return None
     # The id is made of the content: this compares what is stored with what it was stored as.
-    if document is not None and document.document_id != document_id:
+    if document.document_id != document_id:
         raise StorageUnavailable(f"the stored document is not {document_id}", reason="corrupt")
     return document

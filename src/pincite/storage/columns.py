@@ -40,11 +40,6 @@ class JsonText(TypeDecorator[Any]):  # any JSON value
         return None if value is None else json.loads(value)
 
 
-def scope_column() -> Column[str]:
-    """The owner of a row, the first part of every key."""
-    return Column("scope", Text, nullable=False, primary_key=True)
-
-
 def key(name: str, type_: Any = Text) -> Column[Any]:
     """A further part of the key."""
     return Column(name, type_, nullable=False, primary_key=True, autoincrement=False)

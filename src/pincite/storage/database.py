@@ -21,7 +21,6 @@ from sqlalchemy import (
     CursorResult,
     Delete,
     Engine,
-    Insert,
     Row,
     Select,
     Table,
@@ -135,8 +134,13 @@ class Transaction(Statements):
 
     def insert_new(self, table: Table, **values: Any) -> bool:
         """Add a row of the scope unless its key is there; whether it was added."""
-        made: Any = self._dialect_insert(table).values(scope=self.scope, **values)
-        added = made.on_conflict_do_nothing().returning(table.c.scope)
+        if self._connection.dialect.name == "postgresql":
+            from sqlalchemy.dialects import postgresql  # 14 modules that SQLite has no use for
+
+            new: Any = postgresql.insert(table)
+        else:
+            new = sqlite_dialect.insert(table)
+        added = new.values(scope=self.scope, **values).on_conflict_do_nothing().returning(table.c.scope)
         return self._connection.execute(added).first() is not None
 
     def run(self, statement: Select[Any] | Update | Delete, **values: object) -> Sequence[Row[Any]]:
@@ -186,13 +190,6 @@ class Transaction(Statements):
             moment = func.extract("epoch", func.clock_timestamp())
             return float(self._connection.execute(select(moment)).scalar_one())
         return self._clock.now().timestamp()
-
-    def _dialect_insert(self, table: Table) -> Insert:
-        if self._connection.dialect.name == "postgresql":
-            from sqlalchemy.dialects import postgresql  # 14 modules that SQLite has no use for
-
-            return postgresql.insert(table)
-        return sqlite_dialect.insert(table)
 
 
 class _Attempt(Generic[T]):

@@ -117,19 +117,18 @@ class SqlEvents:
 
 async def open_events(database: Database, scope: str, run_id: str, epoch: int, clock: Clock) -> SqlEvents:
     """The sink of a run that is owned at `epoch`, knowing what was said before."""
-    stored = await database.read(scope, lambda tx: _with_identity(tx, run_id))
-    return SqlEvents(database, scope, run_id, epoch, clock, stored)
+
+    def read(tx: Transaction) -> Sequence[tuple[str, Event]]:
+        query = tx.select(events).where(events.c.run_id == run_id).order_by(events.c.seq)
+        return tuple((row.identity, _event(row)) for row in tx.run(query))
+
+    return SqlEvents(database, scope, run_id, epoch, clock, await database.read(scope, read))
 
 
 def read_events(tx: Transaction, run_id: str, after: int = 0, limit: int | None = None) -> tuple[Event, ...]:
     """The events of a run numbered above `after`, in order."""
     query = tx.select(events).where(events.c.run_id == run_id, events.c.seq > after).order_by(events.c.seq)
     return tuple(_event(row) for row in tx.run(query if limit is None else query.limit(limit)))
-
-
-def _with_identity(tx: Transaction, run_id: str) -> Sequence[tuple[str, Event]]:
-    query = tx.select(events).where(events.c.run_id == run_id).order_by(events.c.seq)
-    return tuple((row.identity, _event(row)) for row in tx.run(query))
 
 
 def _event(row: Any) -> Event:  # a row of `events`

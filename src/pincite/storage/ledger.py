@@ -126,15 +126,16 @@ class SqlCallStore:
 
     async def confirm(self) -> None:
         """Return when the run is still owned at this epoch. Errors: RunFenced."""
-        await self._database.read(self._scope, self._confirm)
+
+        def look(tx: Transaction) -> None:
+            if tx.first(_RUN, in_run=self._run_id, at_epoch=self._epoch) is None:
+                raise self._fenced()
+
+        await self._database.read(self._scope, look)
 
     async def spent(self) -> Usage:
         """What the run has settled so far."""
         return await self._database.read(self._scope, self._spent)
-
-    def _confirm(self, tx: Transaction) -> None:
-        if tx.first(_RUN, in_run=self._run_id, at_epoch=self._epoch) is None:
-            raise self._fenced()
 
     def _fenced(self) -> RunFenced:
         return RunFenced(f"run {self._run_id} is no longer ours: another worker took it, or it has ended")

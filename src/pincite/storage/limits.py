@@ -173,7 +173,12 @@ class TableBreaker:
         state = await self._tables.read(lambda tx: tx.query(_STATE, {"key": key}))
         if not state or not state[0][1]:
             return True
-        return await self._tables.write(lambda tx: self._probe(tx, key))
+
+        def probe(tx: TextStatements) -> int:
+            now_s = tx.now_s()
+            return tx.apply(_PROBE, {"key": key, "now_s": now_s, "until_s": now_s + self._rules.cool_down_s})
+
+        return await self._tables.write(probe) > 0
 
     async def record(self, key: str, ok: bool) -> None:
         """Count a failure or close the breaker."""
@@ -182,10 +187,6 @@ class TableBreaker:
         elif await self._tables.read(lambda tx: tx.query(_STATE, {"key": key})):
             closed = f"DELETE FROM breakers WHERE {_BREAKER}"  # noqa: S608  # constants
             await self._tables.write(lambda tx: tx.apply(closed, {"key": key}))
-
-    def _probe(self, tx: TextStatements, key: str) -> bool:
-        now_s = tx.now_s()
-        return tx.apply(_PROBE, {"key": key, "now_s": now_s, "until_s": now_s + self._rules.cool_down_s}) > 0
 
     def _failed(self, tx: TextStatements, key: str) -> None:
         now_s = tx.now_s()

@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from typing import Any
 
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import PinciteError, StorageUnavailable
@@ -16,66 +17,30 @@ def put_report(tx: Transaction, report: Report) -> None:
     retention.delete_report(tx, report.run_id, report.version)
     tx.insert(
         reports,
-        run_id=report.run_id,
-        version=report.version,
-        report_id=report.report_id,
-        status=report.status,
-        title=report.title,
-        created_at=report.created_at,
         content=zlib.compress(json.dumps(to_json(report), ensure_ascii=False).encode()),
+        **_columns(report, "run_id version report_id status title created_at"),
     )
     place = {"run_id": report.run_id, "report_version": report.version}
-    tx.insert_many(
-        claims,
-        [
-            {
-                **place,
-                "claim_id": claim.id,
-                "text": claim.text,
-                "type": claim.type,
-                "confidence": claim.confidence,
-                "verdict": claim.verdict,
-                "independent_sources": claim.independent_sources,
-            }
-            for claim in report.claims
-        ],
-    )
-    tx.insert_many(
-        evidence,
-        [
-            {
-                **place,
-                "claim_id": claim.id,
-                "n": n,
-                "document_id": item.document_id,
-                "snapshot_id": item.snapshot_id,
-                "url": item.url,
-                "start_offset": item.start,
-                "end_offset": item.end,
-                "quote": item.quote,
-                "relation": item.relation,
-                "reference_n": item.reference_n,
-            }
-            for claim in report.claims
-            for n, item in enumerate(claim.evidence, 1)
-        ],
-    )
-    tx.insert_many(
-        citations,
-        [
-            {
-                **place,
-                "n": entry.n,
-                "url": entry.url,
-                "title": entry.title,
-                "snapshot_id": entry.snapshot_id,
-                "accessed_at": entry.accessed_at,
-                "published_at": entry.published_at,
-                "excerpt": entry.excerpt,
-            }
-            for entry in report.references
-        ],
-    )
+    told = [
+        place | {"claim_id": claim.id} | _columns(claim, "text type confidence verdict independent_sources")
+        for claim in report.claims
+    ]
+    quoted = [
+        place
+        | {"claim_id": claim.id, "n": n, "start_offset": item.start, "end_offset": item.end}
+        | _columns(item, "document_id snapshot_id url quote relation reference_n")
+        for claim in report.claims
+        for n, item in enumerate(claim.evidence, 1)
+    ]
+    cited = "n url title snapshot_id accessed_at published_at excerpt"
+    tx.insert_many(claims, told)
+    tx.insert_many(evidence, quoted)
+    tx.insert_many(citations, [place | _columns(entry, cited) for entry in report.references])
+
+
+def _columns(value: object, names: str) -> dict[str, Any]:
+    """The members of a value that columns are called after."""
+    return {name: getattr(value, name) for name in names.split()}
 
 
 def get_report(tx: Transaction, run_id: str, version: int | None) -> Report | None:

@@ -236,7 +236,12 @@ ENDED: Final = tuple(status.value for status in RunStatus if status not in (RunS
 
 async def rows_of(database: Database, scope: str, table: Table, after: int) -> list[dict[str, Any]]:
     """Up to a batch of the scope's rows in a table as plain JSON, in the order of their keys."""
-    return await database.read(scope, lambda tx: _batch(tx, table, after))
+
+    def batch(tx: Transaction) -> list[dict[str, Any]]:
+        found = tx.run(tx.select(table).order_by(*table.primary_key.columns).offset(after).limit(_SCOPE_DATA_BATCH))
+        return [{"table": table.name, **_plain(table, row)} for row in found]
+
+    return await database.read(scope, batch)
 
 
 def tables() -> Iterator[Table]:
@@ -305,11 +310,6 @@ def expire_events(tx: Transaction, before: datetime, since: datetime | None, lim
         return 0, None
     went = tx.change(tx.delete(events).where(events.c.run_id.in_([row.run_id for row in found])))
     return went, found[-1].updated_at
-
-
-def _batch(tx: Transaction, table: Table, after: int) -> list[dict[str, Any]]:
-    found = tx.run(tx.select(table).order_by(*table.primary_key.columns).offset(after).limit(_SCOPE_DATA_BATCH))
-    return [{"table": table.name, **_plain(table, row)} for row in found]
 
 
 def _plain(table: Table, row: Any) -> dict[str, Any]:  # a row of the table

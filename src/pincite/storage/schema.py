@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 
 from pincite.domain.budget import Usage
-from pincite.storage.columns import JsonText, Moment, key, scope_column, text_column
+from pincite.storage.columns import JsonText, Moment, key, text_column
 from pincite.storage.limits import MAX_RATES
 
 DIMENSIONS = ("searches", "pages", "web_requests", "size_bytes", "tokens_in", "tokens_out", "cost_nanousd")
@@ -65,19 +65,21 @@ def _usage_columns(prefix: str, *, nullable: bool = False) -> list[Column[Any]]:
 
 metadata = MetaData()
 
-schema_versions = Table(
+
+def _table(name: str, *parts: Column[Any] | Index | UniqueConstraint) -> Table:
+    """A table of rows that each belong to a scope, the first part of its key."""
+    return Table(name, metadata, Column("scope", Text, nullable=False, primary_key=True), *parts)
+
+
+schema_versions = _table(
     "schema_versions",
-    metadata,
-    scope_column(),
     key("version", Integer),
     text_column("name", None),
     Column("applied_at", Moment, nullable=False),
 )
 
-runs = Table(
+runs = _table(
     "runs",
-    metadata,
-    scope_column(),
     key("run_id"),
     text_column("question", None),
     text_column("status", None),
@@ -116,10 +118,8 @@ runs = Table(
     Index("ix_runs_updated", "scope", "updated_at"),
 )
 
-calls = Table(
+calls = _table(
     "calls",
-    metadata,
-    scope_column(),
     key("run_id"),
     key("call_key"),
     text_column("kind", None),
@@ -137,10 +137,8 @@ calls = Table(
     Index("ix_calls_started", "scope", "started_at", "call_key"),
 )
 
-provider_attempts = Table(
+provider_attempts = _table(
     "provider_attempts",
-    metadata,
-    scope_column(),
     key("run_id"),
     key("call_key"),
     # A resumed run may make the same call again: `attempt` says which time it was, `n` which provider was asked in it.
@@ -153,10 +151,8 @@ provider_attempts = Table(
     text_column("detail"),
 )
 
-events = Table(
+events = _table(
     "events",
-    metadata,
-    scope_column(),
     key("run_id"),
     key("seq", Integer),
     text_column("identity", None),
@@ -170,10 +166,8 @@ events = Table(
 )
 
 # By the hash of the content: a body that was captured twice is stored once.
-blobs = Table(
+blobs = _table(
     "blobs",
-    metadata,
-    scope_column(),
     key("sha256"),
     text_column("encoding", None),
     Column("content", LargeBinary, nullable=False),
@@ -182,10 +176,8 @@ blobs = Table(
     Column("stored_at", Moment, nullable=False),
 )
 
-snapshots = Table(
+snapshots = _table(
     "snapshots",
-    metadata,
-    scope_column(),
     key("snapshot_id"),
     text_column("url", None),
     text_column("final_url", None),
@@ -205,10 +197,8 @@ snapshots = Table(
     Index("ix_snapshots_stored", "scope", "stored_at"),
 )
 
-documents = Table(
+documents = _table(
     "documents",
-    metadata,
-    scope_column(),
     key("snapshot_id"),
     # Another version of an extractor makes another document of the same capture; a quote points into that which it was
     # cut from.
@@ -222,19 +212,15 @@ documents = Table(
 )
 
 # What keeps a capture from being pruned: the runs that refer to it.
-run_snapshots = Table(
+run_snapshots = _table(
     "run_snapshots",
-    metadata,
-    scope_column(),
     key("run_id"),
     key("snapshot_id"),
     Index("ix_run_snapshots_snapshot", "scope", "snapshot_id"),
 )
 
-reports = Table(
+reports = _table(
     "reports",
-    metadata,
-    scope_column(),
     key("run_id"),
     key("version", Integer),
     text_column("report_id", None),
@@ -245,10 +231,8 @@ reports = Table(
 )
 
 # The report holds this too; here SQL of one's own can ask over many reports.
-claims = Table(
+claims = _table(
     "claims",
-    metadata,
-    scope_column(),
     key("run_id"),
     key("report_version", Integer),
     key("claim_id"),
@@ -259,10 +243,8 @@ claims = Table(
     Column("independent_sources", Integer, nullable=False),
 )
 
-evidence = Table(
+evidence = _table(
     "evidence",
-    metadata,
-    scope_column(),
     key("run_id"),
     key("report_version", Integer),
     key("claim_id"),
@@ -278,10 +260,8 @@ evidence = Table(
     Index("ix_evidence_snapshot", "scope", "snapshot_id"),
 )
 
-citations = Table(
+citations = _table(
     "citations",
-    metadata,
-    scope_column(),
     key("run_id"),
     key("report_version", Integer),
     key("n", Integer),
@@ -294,20 +274,16 @@ citations = Table(
     Index("ix_citations_snapshot", "scope", "snapshot_id"),
 )
 
-buckets = Table(
+buckets = _table(
     "buckets",
-    metadata,
-    scope_column(),
     key("bucket_key"),
     # When the bucket of each rate is full again: one number in place of a level and the time it was read at.
     *(Column(f"full_{n}_s", Double, nullable=False) for n in range(1, MAX_RATES + 1)),
     Column("blocked_until_s", Double, nullable=False),
 )
 
-breakers = Table(
+breakers = _table(
     "breakers",
-    metadata,
-    scope_column(),
     key("breaker_key"),
     Column("failures", Integer, nullable=False),
     Column("opened", Integer, nullable=False),
@@ -315,10 +291,8 @@ breakers = Table(
     Column("probe_until_s", Double, nullable=False),
 )
 
-cache_entries = Table(
+cache_entries = _table(
     "cache_entries",
-    metadata,
-    scope_column(),
     key("namespace"),
     key("entry_key"),
     Column("value", LargeBinary, nullable=False),
@@ -333,19 +307,15 @@ cache_entries = Table(
 )
 
 # Who fetches what is missing in the cache; others wait instead of asking a provider the same thing.
-cache_leases = Table(
+cache_leases = _table(
     "cache_leases",
-    metadata,
-    scope_column(),
     key("namespace"),
     key("entry_key"),
     Column("until_s", Double, nullable=False),
 )
 
-request_keys = Table(
+request_keys = _table(
     "request_keys",
-    metadata,
-    scope_column(),
     key("request_key"),
     text_column("body_sha256", None),
     text_column("run_id", None),
@@ -353,19 +323,15 @@ request_keys = Table(
     Index("ix_request_keys_run", "scope", "run_id"),
 )
 
-spendings = Table(
+spendings = _table(
     "spendings",
-    metadata,
-    scope_column(),
     key("key_name"),
     key("day"),
     Column("taken_nanousd", BigInteger, nullable=False),
 )
 
-webhooks = Table(
+webhooks = _table(
     "webhooks",
-    metadata,
-    scope_column(),
     key("delivery_id"),
     text_column("run_id", None),
     text_column("url", None),
@@ -378,10 +344,8 @@ webhooks = Table(
     Index("ix_webhooks_run", "scope", "run_id"),
 )
 
-api_keys = Table(
+api_keys = _table(
     "api_keys",
-    metadata,
-    scope_column(),
     key("name"),
     text_column("sha256", None),
     text_column("created_at", None),
@@ -393,19 +357,15 @@ api_keys = Table(
     UniqueConstraint("sha256", name="uq_api_keys_sha256"),
 )
 
-server_secrets = Table(
+server_secrets = _table(
     "server_secrets",
-    metadata,
-    scope_column(),
     key("name"),
     text_column("value", None),
     text_column("created_at", None),
 )
 
-tool_log = Table(
+tool_log = _table(
     "tool_log",
-    metadata,
-    scope_column(),
     key("at", Moment),
     key("id"),
     text_column("surface", None),

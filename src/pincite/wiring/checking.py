@@ -53,11 +53,6 @@ class LoadedEvidence:
         return self.kept.get(document_id)
 
 
-def is_on_server(settings: Settings) -> bool:
-    """Whether evidence is in a PostgreSQL instead of the home."""
-    return settings.shared_database is not None
-
-
 async def _load(settings: Settings, ids: set[str]) -> LoadedEvidence:
     from pincite.wiring.shared import open_shared
 
@@ -184,10 +179,10 @@ def _evidence(raw: Mapping[str, Json], settings: Settings) -> Iterator[EvidenceS
     from pincite.storage.home_files import DATABASE_NAME
 
     database = settings.home / DATABASE_NAME
-    if is_on_server(settings):
+    if settings.shared_database is not None:
         yield anyio.run(_load, settings, set(_ids(raw)))
     elif not database.is_file():
-        yield NothingStored()
+        yield LoadedEvidence()  # a home without a database: nothing is stored
     else:
         with EvidenceReader(database, settings.scope) as evidence:
             yield evidence
@@ -239,7 +234,7 @@ def bundle_of_run(run_id: str, settings: Settings, kept: EvidenceKept = "full") 
     from pincite.storage.evidence import EvidenceReader
     from pincite.storage.home_files import DATABASE_NAME
 
-    if is_on_server(settings):
+    if settings.shared_database is not None:
         report, events, loaded = anyio.run(_load_run, settings, run_id)
         return render_bundle(report, PassagesOnly(report, loaded) if kept == "passages" else loaded, events)
     database = settings.home / DATABASE_NAME
@@ -257,19 +252,3 @@ def bundle_of_run(run_id: str, settings: Settings, kept: EvidenceKept = "full") 
             )
         source = PassagesOnly(found, evidence) if kept == "passages" else evidence
         return render_bundle(found, source, evidence.events(wanted))
-
-
-class NothingStored:
-    """Implements `ports.EvidenceSource` for a home without a database."""
-
-    def snapshot(self, snapshot_id: str) -> Snapshot | None:
-        """None."""
-        return None
-
-    def excerpts(self, document_id: str, snapshot_id: str | None = None) -> Excerpts | None:
-        """None."""
-        return None
-
-    def document(self, document_id: str, snapshot_id: str | None = None) -> Document | None:
-        """None."""
-        return None

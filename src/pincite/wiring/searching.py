@@ -1,8 +1,8 @@
 """Builds the search service: engines with their keys, the answer cache, the operator's contracts."""
 
 import re
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from pincite.search.shared_answers import AnswerIntake
     from pincite.storage.service import ScopedStorage
     from pincite.wiring.shared import CommonRedis
-
-
-"""Entry point group of engines from other packages: name → class with the constructor of the registered ones."""
 
 CACHE_NAME: Final = "cache.sqlite"
 LIMITS_NAME: Final = "limits.sqlite"
@@ -314,13 +311,8 @@ def search_contracts(settings: Settings) -> "dict[str, Terms]":
         ) from None
 
 
-@asynccontextmanager
-async def team_cache(settings: Settings, clock: Clock) -> AsyncIterator[Cache]:
+def team_cache(settings: Settings, clock: Clock) -> AbstractAsyncContextManager[Cache]:
     """Where the answers of the team are, closed at the end of the block."""
-    from pincite.storage.cache import open_cache
+    from pincite.storage.cache import opened_cache
 
-    cache = await open_cache(settings.home / CACHE_NAME, f"team/{settings.team_scope}", clock)
-    try:
-        yield cache
-    finally:
-        await cache.close()
+    return opened_cache(settings.home / CACHE_NAME, f"team/{settings.team_scope}", clock)

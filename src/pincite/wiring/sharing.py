@@ -31,7 +31,6 @@ from pincite.wiring.server import home_secret
 
 if TYPE_CHECKING:
     from pincite.fetch.service import FetchService
-    from pincite.fetch.shared_pages import ShareRules
     from pincite.search.shared_answers import AnswerIntake
     from pincite.storage.captures import SqlSnapshotStore, StoredCapture
     from pincite.storage.database import Database
@@ -137,14 +136,6 @@ def vet_scope(settings: Settings) -> None:
         )
 
 
-def share_rules(settings: Settings) -> "ShareRules":
-    """Which captures may leave under these settings."""
-    from pincite.fetch.shared_pages import ShareRules
-
-    opened = bool(settings.allow_networks or settings.resolve)
-    return ShareRules(settings.share_domains, opened, retention(settings))
-
-
 async def signer_of(settings: Settings, clock: Clock, database: "Database") -> Signer:
     """What signs for this installation; its key is made at first use. Errors: StorageUnavailable, ExtraNotInstalled."""
     text = await home_secret(KEY_NAME, settings, clock, database)
@@ -177,12 +168,14 @@ class Sharing:
         signer: Signer,
         team: Cache | None = None,
     ) -> None:
+        from pincite.fetch.shared_pages import ShareRules
         from pincite.search.store import AnswerStore, Scopes
 
         self._settings, self._clock, self._stores, self._cache = settings, clock, stores, cache
         self._snapshots = snapshots
         self._signer = signer
-        self._rules = share_rules(settings)
+        opened = bool(settings.allow_networks or settings.resolve)
+        self._rules = ShareRules(settings.share_domains, opened, retention(settings))
         self._contracts = search_contracts(settings)
         self._answers = AnswerStore(cache, clock, shared=team)
         self._scopes = Scopes(settings.scope, settings.team_scope)

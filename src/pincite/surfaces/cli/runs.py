@@ -1,12 +1,11 @@
 """`pincite runs`: what was asked here, what came of it, and what to do with it."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from pincite.domain.events import EventType, RunStatus, event_name
+from pincite.domain.events import EventNames, EventType, RunStatus, event_name
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.check import Evidence, vetted
 from pincite.surfaces.cli.files import BUNDLE, format_of, read_schema, report_formats, vet_output, write_file
@@ -24,23 +23,6 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="List, show, stop, resume, retry, export and delete runs.", no_args_is_help=True, rich_markup_mode=None
 )
-
-
-class EventVocabulary(StrEnum):
-    """Whose names events have."""
-
-    OWN = "own"
-    SPEC = "spec"
-
-
-class ShownPart(StrEnum):
-    """What of a report is shown by itself."""
-
-    CLAIMS = "claims"
-    SOURCES = "sources"
-    FINDINGS = "findings"
-    CITATIONS = "citations"
-    ANSWER = "answer"
 
 
 # In one command: more than any person has looked at first.
@@ -73,10 +55,11 @@ def show(
     run_id: RunId,
     trace: Annotated[bool, typer.Option("--trace", help="The tree of its calls with time and money.")] = False,
     event_names: Annotated[
-        EventVocabulary, typer.Option(help="With --json: `spec` gives events the names tool_call, fetch_result, ...")
-    ] = EventVocabulary.OWN,
+        EventNames, typer.Option(help="With --json: `spec` gives events the names tool_call, fetch_result, ...")
+    ] = "own",
     part: Annotated[
-        ShownPart | None, typer.Option(help="This of its report, as JSON: `answer` is that for its output schema.")
+        Literal["claims", "sources", "findings", "citations", "answer"] | None,
+        typer.Option(help="This of its report, as JSON: `answer` is that for its output schema."),
     ] = None,
     home: options.Home = None,
     as_json: options.Json = False,
@@ -94,7 +77,7 @@ def show(
 
         shown = cast("dict[str, Json]", to_json(view, outside=True))
         for event in cast("list[dict[str, Json]]", shown["events"]):
-            event["type"] = event_name(EventType(str(event["type"])), event_names.value)
+            event["type"] = event_name(EventType(str(event["type"])), event_names)
         print_json(shown)
         return
     from pincite.surfaces.cli.progress import render_run
@@ -102,13 +85,13 @@ def show(
     print_text(render_run(view))
 
 
-def _show_part(run_id: str, part: ShownPart, home: Path | None, *, as_json: bool) -> None:
+def _show_part(run_id: str, part: "Part | Literal['answer']", home: Path | None, *, as_json: bool) -> None:
     async def shown(engine: "Engine") -> "dict[str, Json]":
         from pincite.surfaces.requests import part_json
 
-        if part is ShownPart.ANSWER:
+        if part == "answer":
             return await engine.answer(run_id)
-        return part_json(await engine.report(run_id), cast("Part", part.value))
+        return part_json(await engine.report(run_id), part)
 
     print_json(of_engine(shown, {"home": home}, as_json=as_json))
 
