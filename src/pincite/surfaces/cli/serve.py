@@ -5,11 +5,11 @@ import os
 import sys
 import webbrowser
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from pincite.domain.errors import ExtraNotInstalled, InvalidInput
+from pincite.domain.errors import ExtraNotInstalled
 from pincite.runtime.system import install_extra
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.research import writable_home
@@ -162,13 +162,11 @@ def opened(address: str) -> bool:
         return False
 
 
-TRANSPORTS = ("stdio", "http")
-PROFILES = ("default", "chatgpt")
-
-
 def mcp(
-    transport: Annotated[str, typer.Option(help="stdio or http (on 127.0.0.1).")] = "stdio",
-    profile: Annotated[str, typer.Option(help="default, or chatgpt: exactly search and fetch.")] = "default",
+    transport: Annotated[Literal["stdio", "http"], typer.Option(help="stdio or http (on 127.0.0.1).")] = "stdio",
+    profile: Annotated[
+        Literal["default", "chatgpt"], typer.Option(help="default, or chatgpt: exactly search and fetch.")
+    ] = "default",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port for http.")] = 8788,
     source: Annotated[str | None, typer.Option(help="Where to search: auto, provider names, or local:PATH.")] = None,
     home: options.Home = None,
@@ -177,9 +175,6 @@ def mcp(
     """Serve search, fetch and research as MCP tools."""
 
     def job() -> None:
-        for value, known in ((transport, TRANSPORTS), (profile, PROFILES)):
-            if value not in known:
-                raise InvalidInput(f"{value!r} is none of: {', '.join(known)}")
         try:
             importlib.import_module("mcp")
         except ImportError as error:

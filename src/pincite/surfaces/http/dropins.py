@@ -7,7 +7,7 @@ from email.utils import format_datetime
 from typing import Any, Literal
 
 import anyio
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
@@ -17,7 +17,7 @@ from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.search import Constraints, Depth, Query, SearchResult, Topic, since_of
 from pincite.engine import Engine
-from pincite.surfaces.http.service import account_of, admitted, secret_of, service_of
+from pincite.surfaces.http.service import CallersBudget, CallersEngine, budget_of, secret_of, service_of
 from pincite.wiring import DailyBudget
 
 router = APIRouter()
@@ -78,11 +78,11 @@ async def tavily_search(body: TavilySearch, request: Request) -> dict[str, Any]:
         depth=Depth.ADVANCED if body.search_depth == "advanced" else Depth.BASIC,
         include_answer=bool(body.include_answer),
     )
-    found = await engine.search(query, spending=(await account_of(request, engine)).budget)
+    found = await engine.search(query, spending=await budget_of(request, engine))
     # 0 is allowed there: then the answer alone is wanted.
     results = [_result(result) for result in found.results[: body.max_results]]
     if body.include_raw_content:
-        budget = (await account_of(request, engine)).budget
+        budget = await budget_of(request, engine)
         pages = await _pages(engine, [str(result["url"]) for result in results], "markdown", None, budget)
         for result in results:
             page = pages[str(result["url"])]
@@ -106,7 +106,7 @@ async def extract(body: TavilyExtract, request: Request) -> dict[str, Any]:
     urls = [body.urls] if isinstance(body.urls, str) else list(dict.fromkeys(body.urls))
     if not 1 <= len(urls) <= MAX_URLS:
         raise InvalidInput(f"urls: 1 to {MAX_URLS} at a time", reason="too_many_urls")
-    pages = await _pages(engine, urls, body.format, body.timeout, (await account_of(request, engine)).budget)
+    pages = await _pages(engine, urls, body.format, body.timeout, await budget_of(request, engine))
     read = {url: page for url, page in pages.items() if not isinstance(page, PinciteError)}
     failed = {url: page for url, page in pages.items() if isinstance(page, PinciteError)}
     return {
@@ -220,19 +220,18 @@ _UNSCRAPED: dict[int | str, dict[str, Any]] = {
 
 
 @router.post("/v2/scrape", responses=_UNSCRAPED, **FIRECRAWL)
-async def scrape(body: FirecrawlScrape, request: Request, scope: str = Depends(admitted)) -> dict[str, Any]:
+async def scrape(body: FirecrawlScrape, engine: CallersEngine, budget: CallersBudget) -> dict[str, Any]:
     """One page as Markdown, with its links if asked."""
     wanted = {str(item.get("type")) if isinstance(item, dict) else item for item in body.formats}
     if unknown := sorted(wanted - _FORMATS):
         raise InvalidInput(f"formats not served here: {', '.join(unknown)}", reason="format_unsupported")
-    engine = await service_of(request).engine(scope)
     page = await engine.fetch(
         FetchRequest(
             body.url,
             force_refresh=body.max_age == 0,
             deadline_s=min(body.timeout / 1000, MAX_PAGE_S),
         ),
-        spending=(await account_of(request, engine)).budget,
+        spending=budget,
     )
     data: dict[str, Any] = {"metadata": _metadata(page, body.url)}
     if "markdown" in wanted:
@@ -243,12 +242,11 @@ async def scrape(body: FirecrawlScrape, request: Request, scope: str = Depends(a
 
 
 @router.post("/v2/search", name="search", **FIRECRAWL)
-async def firecrawl_search(body: FirecrawlSearch, request: Request, scope: str = Depends(admitted)) -> dict[str, Any]:
+async def firecrawl_search(body: FirecrawlSearch, engine: CallersEngine, budget: CallersBudget) -> dict[str, Any]:
     """Web results."""
-    engine = await service_of(request).engine(scope)
     limits = Constraints(include_domains=body.include_domains or (), exclude_domains=body.exclude_domains or ())
     most = min(body.limit, engine.settings.most_results)  # "at most": fewer is within the word of it
-    found = await engine.search(Query(body.query, most, limits), spending=(await account_of(request, engine)).budget)
+    found = await engine.search(Query(body.query, most, limits), spending=budget)
     web = [
         {"url": result.url, "title": result.title, "description": result.snippet, "position": result.rank}
         for result in found.results

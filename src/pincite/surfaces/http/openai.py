@@ -19,7 +19,7 @@ from pincite.engine import Engine
 from pincite.surfaces.errors import masked
 from pincite.surfaces.http import research
 from pincite.surfaces.http.responses import EventStream, PlainJson
-from pincite.surfaces.http.service import Service, account_of, admitted, owner_of, run_options_of, service_of
+from pincite.surfaces.http.service import Service, admitted, begun, owner_of, service_of
 from pincite.surfaces.runs import EXTRACTIVE
 
 MODELS: Final = {
@@ -109,20 +109,6 @@ def pieces(text: str) -> Sequence[str]:
 def data(value: dict[str, Any]) -> str:
     """A value as the data of a server-sent event."""
     return f"data: {json.dumps(value, ensure_ascii=False)}\n\n"
-
-
-async def begun(request: Request, engine: Engine, asked: ResearchRequest, *, streams: bool = False) -> str:
-    """The id of a run that is being worked on, and told of by a stream with `streams`.
-
-    Errors: those of `RunManager.start`, RateLimited (too many streams).
-    """
-    service = service_of(request)
-    if streams:
-        service.vet_follower(owner_of(request))
-    account = await account_of(request, engine)
-    run_id = await service.start(engine, asked, account, run_options_of(request))
-    service.work_on(engine, run_id, account)
-    return run_id
 
 
 async def kept_alive(request: Request, engine: Engine, run_id: str) -> AsyncGenerator[str]:

@@ -29,7 +29,6 @@ from pincite.surfaces.http.openai import (
     MODELS,
     Objects,
     annotations,
-    begun,
     data,
     given_up,
     instructions_of,
@@ -40,7 +39,7 @@ from pincite.surfaces.http.openai import (
     refuse_functions,
 )
 from pincite.surfaces.http.responses import EventStream, PlainJson
-from pincite.surfaces.http.service import admitted, owner_of, service_of
+from pincite.surfaces.http.service import admitted, begun, owner_of, service_of
 from pincite.surfaces.runs import EXTRACTIVE
 
 router = APIRouter(prefix="/v1/responses", tags=["drop-in: OpenAI"])

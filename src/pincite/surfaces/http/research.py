@@ -21,7 +21,15 @@ from pincite.engine import Engine
 from pincite.exports.codec import event_json
 from pincite.surfaces.http import shapes
 from pincite.surfaces.http.responses import EventStream
-from pincite.surfaces.http.service import Scope, Service, account_of, owner_of, run_options_of, service_of
+from pincite.surfaces.http.service import (
+    CallersEngine,
+    Scope,
+    Service,
+    account_of,
+    owner_of,
+    run_options_of,
+    service_of,
+)
 from pincite.surfaces.http.shapes import cursor_after, published, read_cursor, shaped, streamed
 from pincite.surfaces.requests import Part, body_of, part_json, request_of
 from pincite.wiring.registry import BUNDLE, export_formats
@@ -131,14 +139,12 @@ async def plan(body: ResearchBody, request: Request, scope: Scope) -> dict[str, 
 
 @router.get("", response_model=None, responses=shaped(shapes.RunPage))
 async def list_runs(
-    request: Request,
-    scope: Scope,
+    engine: CallersEngine,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     cursor: str | None = None,
     status: RunStatus | None = None,
 ) -> dict[str, Any]:
     """The newest runs first (of one status); `next_cursor` of a page, given as `cursor`, brings the page after it."""
-    engine = await service_of(request).engine(scope)
     before = None if cursor is None else read_cursor(cursor)
     # One more than asked for says whether there is a next page.
     found = await engine.runs(limit + 1, before=before, status=status)
@@ -185,8 +191,7 @@ async def events(
 @router.get("/{run_id}/report", response_class=Response, responses=REPORT)
 async def report(
     run_id: str,
-    request: Request,
-    scope: Scope,
+    engine: CallersEngine,
     format: str = "json",  # noqa: A002  # the name everybody expects
     evidence: Literal["full", "passages"] = "passages",
     marks: Literal["plain", "linked"] = "plain",
@@ -195,7 +200,6 @@ async def report(
 
     `evidence` says what a bundle (wacz) carries of the pages; `marks` are `[n]`, or `[n](citation:n)` (linked).
     """
-    engine = await service_of(request).engine(scope)
     if format not in FORMATS:
         raise InvalidInput(f"there is no format {format!r}", hint=f"Known: {', '.join(FORMATS)}.")
     if format == BUNDLE.name:
@@ -213,8 +217,7 @@ async def report(
 
 
 def _serve_part(part: Part, shape: type[Any], about: str) -> None:
-    async def answered(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
-        engine = await service_of(request).engine(scope)
+    async def answered(run_id: str, engine: CallersEngine) -> dict[str, Any]:
         return part_json(await engine.report(run_id), part)
 
     router.add_api_route(
@@ -233,18 +236,14 @@ _serve_part(
 
 
 @router.get("/{run_id}/answer", response_model=None, responses=shaped(shapes.Answer))
-async def answer(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
+async def answer(run_id: str, engine: CallersEngine) -> dict[str, Any]:
     """The report as values for the `output_schema` of the question; made at the first call, within the run's caps."""
-    engine = await service_of(request).engine(scope)
     return {"run_id": run_id, **await engine.answer(run_id)}
 
 
 @router.get("/{run_id}/citations/{n}", response_model=None, responses=shaped(shapes.Cited))
-async def citation(
-    run_id: str, n: Annotated[int, Path(ge=1, le=MAX_EVENTS)], request: Request, scope: Scope
-) -> dict[str, Any]:
+async def citation(run_id: str, n: Annotated[int, Path(ge=1, le=MAX_EVENTS)], engine: CallersEngine) -> dict[str, Any]:
     """What `[n]` (`citation:n`) stands for: the reference, and the passages cited from it."""
-    engine = await service_of(request).engine(scope)
     found = await engine.report(run_id)
     passages = [
         {"claim_id": claim.id, "passage": to_json(part, outside=True)}
@@ -256,9 +255,8 @@ async def citation(
 
 
 @router.get("/{run_id}/trace", response_model=None, responses=shaped(shapes.Trace))
-async def trace(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
+async def trace(run_id: str, engine: CallersEngine) -> dict[str, Any]:
     """What the run planned, searched, read and spent: every call with its outcome, latency and bill, every event."""
-    engine = await service_of(request).engine(scope)
     record = await engine.run(run_id)
     return {
         "run": plain_run(record),
@@ -290,9 +288,8 @@ async def resume(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
 
 
 @router.delete("/{run_id}", status_code=204)
-async def delete(run_id: str, request: Request, scope: Scope) -> None:
+async def delete(run_id: str, engine: CallersEngine) -> None:
     """Forget the run and what only it used."""
-    engine = await service_of(request).engine(scope)
     await engine.delete(run_id)
 
 

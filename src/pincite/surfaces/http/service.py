@@ -19,10 +19,12 @@ from starlette.formparsers import MultiPartException
 from pincite.domain.errors import InvalidInput, RateLimited, StateError, Unauthorized
 from pincite.domain.frozen import dataclass
 from pincite.domain.records import ApiKey
+from pincite.domain.requests import ResearchRequest
 from pincite.engine import Engine, RunOptions
 from pincite.surfaces.engines import Account, OpenEngine, ServerLimits
 from pincite.surfaces.http.identity import LOCAL_SCOPE, KeyRing
 from pincite.surfaces.runs import RunManager, TaskGroups
+from pincite.wiring import DailyBudget
 
 # Of which the last minute is remembered; a key that is forgotten begins with a full allowance.
 MAX_KEYS = 10_000
@@ -316,6 +318,38 @@ async def account_of(request: Request, engine: Engine) -> Account:
     if key is None or key.daily_cap_usd is None:
         return Account(owner_of(request))
     return Account(key.name, (await engine.server_services()).account(key.name, key.daily_cap_usd))
+
+
+async def engine_of(request: Request, scope: Scope) -> Engine:
+    """The open engine of the caller. Errors: RateLimited (too many users at once)."""
+    return await service_of(request).engine(scope)
+
+
+# Where the caller's runs and pages are.
+CallersEngine = Annotated[Engine, Depends(engine_of)]
+
+
+async def budget_of(request: Request, engine: CallersEngine) -> DailyBudget | None:
+    """What the caller may spend today; None without such a cap."""
+    return (await account_of(request, engine)).budget
+
+
+# Whose money a call is.
+CallersBudget = Annotated[DailyBudget | None, Depends(budget_of)]
+
+
+async def begun(request: Request, engine: Engine, asked: ResearchRequest, *, streams: bool = False) -> str:
+    """The id of a run that is being worked on, and told of by a stream with `streams`.
+
+    Errors: those of `RunManager.start`, RateLimited (too many streams).
+    """
+    service = service_of(request)
+    if streams:
+        service.vet_follower(owner_of(request))
+    account = await account_of(request, engine)
+    run_id = await service.start(engine, asked, account, run_options_of(request))
+    service.work_on(engine, run_id, account)
+    return run_id
 
 
 def run_options_of(request: Request) -> RunOptions:

@@ -24,10 +24,10 @@ from pincite.surfaces.http.service import (
     COOKIE,
     MAX_FIELDS,
     SentFile,
-    account_of,
+    begun,
+    budget_of,
     form_of,
     is_multipart,
-    run_options_of,
     secret_of,
     service_of,
 )
@@ -153,7 +153,7 @@ async def start(request: Request, scope: Reader, form: Form) -> Response:
         engine = await service.engine(scope, profile)
         asked = request_of_form(form)
         given = [await _read(engine, file) for file in request.state.files]
-        run_id = await _begun(request, engine, replace(asked, urls=(*asked.urls, *given)))
+        run_id = await begun(request, engine, replace(asked, urls=(*asked.urls, *given)))
     except PinciteError as error:
         return await _ask(request, scope, form, error)
     return seeing(f"/runs/{run_id}")
@@ -169,7 +169,7 @@ async def follow_up(run_id: str, request: Request, scope: Reader, form: Form) ->
     kept = record.inputs.get("settings")
     caps = {name: kept[name] for name in CAPS if kept.get(name) is not None} if isinstance(kept, dict) else {}
     before = {"urls": task.urls, "constraints": task.constraints, "caps": caps, "continues": run_id}
-    new = await _begun(request, engine, ResearchRequest.of(form.get("question", ""), before))
+    new = await begun(request, engine, ResearchRequest.of(form.get("question", ""), before))
     return seeing(f"/runs/{new}")
 
 
@@ -181,15 +181,6 @@ async def _read(engine: Engine, file: SentFile) -> str:
         raise InvalidInput(
             f"the file {file.name} can't be read: {error.message}", reason=error.reason, hint=error.hint
         ) from error
-
-
-async def _begun(request: Request, engine: Engine, asked: ResearchRequest) -> str:
-    """The id of a run that is worked on. Errors: as `RunManager.start`."""
-    service = service_of(request)
-    account = await account_of(request, engine)
-    run_id = await service.start(engine, asked, account, run_options_of(request))
-    service.work_on(engine, run_id, account)
-    return run_id
 
 
 async def _ask(request: Request, scope: str, form: Mapping[str, str], error: PinciteError | None = None) -> Response:
@@ -276,7 +267,7 @@ async def audit(request: Request, scope: Reader, form: Form) -> Response:
     text = form.get("report", "")[:MAX_REPORT_CHARS]
     engine = await service_of(request).engine(scope)
     try:
-        found = await engine.audit(text, spending=(await account_of(request, engine)).budget)
+        found = await engine.audit(text, spending=await budget_of(request, engine))
     except PinciteError as error:
         return page(request, "audit.html", status_code=http_status(error), text=text, audit=None, error=error)
     stretches = tuple(stretches_of(found))

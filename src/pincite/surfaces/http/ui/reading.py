@@ -77,7 +77,7 @@ async def delete_page(run_id: str, request: Request, scope: Reader) -> Response:
 @router.post("/runs/{run_id}/delete")
 async def delete(run_id: str, request: Request, scope: Reader, form: Form) -> Response:
     """The run forgotten, with what only it used."""
-    await research.delete(run_id, request, scope)
+    await (await service_of(request).engine(scope)).delete(run_id)
     return seeing("/runs")
 
 
