@@ -1,6 +1,7 @@
 """Words with offsets, stems, search terms, and an estimate of model tokens."""
 
 import re
+import string
 import threading
 import unicodedata
 from collections.abc import Iterator
@@ -114,9 +115,12 @@ _CJK_PER_TOKEN = 1.3
 # Tokenizers cut numbers into groups of three at most.
 _DIGITS_PER_TOKEN = 3
 _GAPS = re.compile(r"\s{2,}|\s(?=\d)")
-_ASCII_WORD = re.compile(r"[A-Za-z]+")
-_ASCII_DIGITS = re.compile(r"[0-9]+")
-_ASCII_SPACES = " \n\t\r\f\v\x1c\x1d\x1e\x1f"
+_ASCII_LETTERS = string.ascii_letters.encode()
+_ASCII_DIGITS = string.digits.encode()
+_NO_SIGNS = _ASCII_LETTERS + _ASCII_DIGITS + b" \n\t\r\f\v\x1c\x1d\x1e\x1f"
+# Every byte but these as a space: what is left between the spaces are words, or numbers.
+_LETTERS_ALONE = bytes(byte if byte in _ASCII_LETTERS else 32 for byte in range(256))
+_DIGITS_ALONE = bytes(byte if byte in _ASCII_DIGITS else 32 for byte in range(256))
 _CLASSES = re.compile(
     rf"(?P<word>[A-Za-z]+)|(?P<digits>[0-9]+)|(?P<cjk>[{CJK}]+)|(?P<letters>[^\W\d_]+)|(?P<other>.)", re.DOTALL
 )
@@ -127,22 +131,22 @@ def token_estimate(text: str) -> int:
 
     A space before letters is free, as in the vocabularies in use; one before digits is not.
     """
+    if not text:
+        return 0
     total: float = len(_GAPS.findall(text))
     if not text.isascii():
         pieces = text.split()
         total += sum(_mixed(piece) for piece in pieces if not piece.isascii())
-        ascii_text = " ".join(filter(str.isascii, pieces))
-    else:
-        ascii_text = text
-    words_ = list(map(len, _ASCII_WORD.findall(ascii_text)))
-    digits = list(map(len, _ASCII_DIGITS.findall(ascii_text)))
-    spaces = sum(map(ascii_text.count, _ASCII_SPACES))
+        text = " ".join(filter(str.isascii, pieces))
+    plain = text.encode("ascii")
+    lengths = list(map(len, plain.translate(_LETTERS_ALONE).split()))
+    digits = plain.translate(_DIGITS_ALONE).split()
     # A word of up to seven letters is one token, a longer one gets another for every six; signs count seven tenths.
     # Fitted with the figures above.
-    total += len(words_) + sum(length - 7 for length in words_ if length > 7) / 6
-    total += sum(-(-length // _DIGITS_PER_TOKEN) for length in digits)
-    total += 0.7 * (len(ascii_text) - sum(words_) - sum(digits) - spaces)
-    return max(1, round(total + 0.49)) if text else 0
+    total += len(lengths) + sum([length - 7 for length in lengths if length > 7]) / 6
+    total += sum([-(-len(number) // _DIGITS_PER_TOKEN) for number in digits])
+    total += 0.7 * len(plain.translate(None, _NO_SIGNS))
+    return max(1, round(total + 0.49))
 
 
 def _mixed(piece: str) -> float:
