@@ -331,9 +331,6 @@ RULES: Final[dict[str, Rule]] = {
     ),
 }
 
-# A page with nothing asked for.
-DEFAULTS: Final = FetchRequest("")
-
 Request = TypeVar("Request", ResearchRequest, SearchRequest, FetchRequest, PlanPart)
 
 

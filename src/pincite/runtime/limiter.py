@@ -1,7 +1,4 @@
-"""Token buckets: of one process, and those that all workers share.
-
-Where buckets are shared, each process lines up its own callers, and the head of the line asks the common bucket.
-"""
+"""Token buckets: those of one process, and those that all workers share; callers stand in line before either."""
 
 import heapq
 import itertools
@@ -16,12 +13,6 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.records import Reservation
 from pincite.ports import Clock
 from pincite.runtime.telemetry.meter import LIMIT_SECONDS, METER
-
-# Token buckets of one process. Buckets shared by several processes live in `storage` behind the same port.
-#
-# A bucket is a generic cell rate algorithm: one number a bucket, the time at which it would be full again. Waiters
-# stand in a heap by priority, and only its head takes from the bucket, so a batch call never delays an interactive
-# one that came later. A cancelled waiter has taken nothing.
 
 CRITICAL, INTERACTIVE, BATCH = 0, 1, 2
 # Priorities: a critical call may use all of the burst, a batch call none of the part that is kept back.
@@ -69,157 +60,14 @@ def within(calls: float, per_s: float, *, kept_back: float = 0.25) -> Rate:
     return Rate(amount=flow, per_s=per_s, burst=burst, kept_back=burst * kept_back)
 
 
-@dataclass(slots=True)
-class _Line:
-    """The buckets of one key and who waits for them."""
-
-    rates: tuple[Rate, ...]
-    full_at: list[float]
-    blocked_until: float = 0.0
-    waiting: list[tuple[int, int, float]] = field(default_factory=list)
-    turns: dict[int, anyio.Event] = field(default_factory=dict)
-
-    def wait_s(self, now: float, cost: float, priority: int) -> float:
-        """Seconds until `cost` may be taken by this priority, by the slowest of the buckets."""
-        wait = max(self.blocked_until - now, 0.0)
-        for rate, full_at in zip(self.rates, self.full_at, strict=True):
-            step = rate.seconds_per_unit
-            # A cost above the burst is let through when the bucket is full; it then pays the debt off.
-            room = max(rate.usable_burst(priority), min(cost, rate.burst)) if cost <= rate.burst else cost
-            wait = max(wait, max(full_at, now) + (cost - room) * step - now)
-        return wait
-
-    def take(self, now: float, cost: float) -> None:
-        for i, rate in enumerate(self.rates):
-            self.full_at[i] = max(self.full_at[i], now) + cost * rate.seconds_per_unit
-
-    def give_back(self, cost: float) -> None:
-        for i, rate in enumerate(self.rates):
-            self.full_at[i] -= cost * rate.seconds_per_unit
-
-    def ahead_s(self, priority: int) -> float:
-        """Time that those take who go before a newcomer of this priority."""
-        ahead = sum(cost for other, _, cost in self.waiting if other <= priority)
-        return max((ahead * rate.seconds_per_unit for rate in self.rates), default=0.0)
-
-    def wake_head(self) -> None:
-        if self.waiting:
-            self.turns[self.waiting[0][1]].set()
-
-
-class MemoryLimiter:
-    """Implements `ports.Limiter` for the tasks of one event loop.
-
-    Args:
-        clock: the time.
-        limits: the rates of a key; all of them must have room.
-        default: the rates of every key without an own row; none means no limit.
-    """
-
-    def __init__(
-        self, clock: Clock, limits: Mapping[str, tuple[Rate, ...]] | None = None, *, default: tuple[Rate, ...] = ()
-    ) -> None:
-        self._clock = clock
-        self._limits = dict(limits or {})
-        self._default = default
-        self._lines: OrderedDict[str, _Line] = OrderedDict()
-        self._numbers = itertools.count()
-
-    def configure(self, key: str, *rates: Rate) -> None:
-        """Set the rates of `key` from now on (a crawl delay of robots.txt, a plan read from an answer)."""
-        self._limits[key] = rates
-        line = self._line(key)
-        now = self._clock.monotonic_s()
-        line.rates = rates
-        # Full: what was taken under the old rates says nothing about the new ones.
-        line.full_at = [now] * len(rates)
-
-    async def reserve(self, key: str, cost: float, priority: int, max_wait_s: float) -> Reservation | None:
-        """A place whose time has come (`wait_s` 0), or None when it would not come within `max_wait_s`."""
-        line = self._line(key)
-        start = self._clock.monotonic_s()
-        wait = line.wait_s(start, cost, priority)
-        # Past the line only where it is empty.
-        if not line.waiting and wait <= 0:
-            line.take(start, cost)
-            return Reservation(key, 0.0, cost)
-        # Refused now and not at the end of the wait: the caller may ask another engine meanwhile.
-        if wait + line.ahead_s(priority) > max_wait_s or len(line.waiting) >= _MAX_WAITERS_PER_KEY:
-            return None
-        ticket = next(self._numbers)
-        entry = (priority, ticket, cost)
-        line.turns[ticket] = anyio.Event()
-        heapq.heappush(line.waiting, entry)
-        try:
-            taken = await self._stand_in_line(line, entry, start + max_wait_s)
-        finally:
-            line.waiting.remove(entry)
-            heapq.heapify(line.waiting)
-            del line.turns[ticket]
-            line.wake_head()
-        return Reservation(key, 0.0, cost) if taken else None
-
-    async def push_back(self, key: str, wait_s: float) -> None:
-        """Nobody may call `key` for `wait_s`; a shorter push-back never shortens a longer one."""
-        line = self._line(key)
-        # Bounded: a `Retry-After` of centuries is arithmetic, not a time.
-        line.blocked_until = max(line.blocked_until, self._clock.monotonic_s() + min(wait_s, _NEVER_S))
-
-    async def release(self, reservation: Reservation) -> None:
-        """Give an unused place back."""
-        line = self._line(reservation.key)
-        line.give_back(reservation.cost)
-        line.wake_head()
-
-    async def _stand_in_line(self, line: _Line, entry: tuple[int, int, float], deadline: float) -> bool:
-        priority, ticket, cost = entry
-        while (now := self._clock.monotonic_s()) <= deadline:
-            if line.waiting[0] == entry:
-                wait = line.wait_s(now, cost, priority)
-                if wait <= 0:
-                    line.take(now, cost)
-                    return True
-                if now + wait > deadline:
-                    return False
-                await self._clock.sleep(wait)
-            else:
-                line.turns[ticket] = anyio.Event()
-                with anyio.move_on_after(deadline - now):
-                    await line.turns[ticket].wait()
-        return False
-
-    def _line(self, key: str) -> _Line:
-        line = self._lines.get(key)
-        if line is None:
-            rates = self._limits.get(key, self._default)
-            line = self._lines[key] = _Line(rates, [self._clock.monotonic_s()] * len(rates))
-            self._drop_idle()
-        self._lines.move_to_end(key)
-        return line
-
-    def _drop_idle(self) -> None:
-        if len(self._lines) <= _MAX_KEYS:
-            return
-        now = self._clock.monotonic_s()
-        # Idle ones among the oldest tenth: looking at all of them would cost more than they hold.
-        idle = [
-            key
-            for key, line in itertools.islice(self._lines.items(), _MAX_KEYS // 10)
-            if not line.waiting and line.blocked_until <= now and all(full <= now for full in line.full_at)
-        ]
-        for key in idle or [next(iter(self._lines))]:
-            del self._lines[key]
-
-
-# Token buckets that all workers share: each process lines up its own callers, the head asks the common bucket.
+# Each process lines up its own callers in a heap by priority, so that a batch call never delays an interactive one that
+# came later. Only the head of a line asks the bucket, and then sleeps for as long as it was told to, so that many
+# waiters are no storm of questions. A cancelled waiter has taken nothing.
 #
-# The buckets are behind `Buckets`: one atomic statement on a database, one short script on Redis. Only the head of a
-# line asks, and then sleeps for as long as it was told to, so that many waiters are no storm of questions.
+# The buckets are behind `Buckets`: in this process, one atomic statement on a database, one short script on Redis.
 
-# Keys of sites and accounts that are remembered; forgetting an idle one costs nothing.
-_MAX_LINES: Final = 20_000
-# As for the limiter of one process.
-_MAX_WAITERS: Final = 2_000
+# Room for the arithmetic of floating-point times.
+_SLACK_S: Final = 1e-9
 # Rounding may leave a wait of nothing at all, and the loop would spin.
 _SHORTEST_SLEEP_S: Final = 0.001
 
@@ -249,8 +97,66 @@ class Buckets(Protocol):
 
 
 @dataclass(slots=True)
-class _SharedLine:
-    waiting: list[tuple[int, int]] = field(default_factory=list)
+class _Bucket:
+    """When the bucket of each rate of a key would be full again (a generic cell rate algorithm)."""
+
+    full_at: list[float] = field(default_factory=list)
+    blocked_until: float = 0.0
+
+    def is_idle(self, now: float) -> bool:
+        return self.blocked_until <= now and all(full <= now for full in self.full_at)
+
+
+class MemoryBuckets:
+    """Implements `Buckets` for the tasks of one event loop."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._kept: OrderedDict[str, _Bucket] = OrderedDict()
+
+    async def take(self, key: str, asks: Sequence[Ask]) -> float:
+        """As `Buckets.take`."""
+        bucket, now = self._bucket(key), self._clock.monotonic_s()
+        bucket.full_at += [now] * (len(asks) - len(bucket.full_at))
+        after = [max(full, now) + ask.cost_s for full, ask in zip(bucket.full_at, asks, strict=False)]
+        short = [full - ask.room_s - now for full, ask in zip(after, asks, strict=True)]
+        wait_s = max([bucket.blocked_until - now, *short])
+        if wait_s > _SLACK_S:
+            return wait_s
+        bucket.full_at = after
+        return 0.0
+
+    async def push_back(self, key: str, wait_s: float) -> None:
+        """As `Buckets.push_back`; a shorter one never shortens a longer one."""
+        bucket = self._bucket(key)
+        # Bounded: a `Retry-After` of centuries is arithmetic, not a time.
+        bucket.blocked_until = max(bucket.blocked_until, self._clock.monotonic_s() + min(wait_s, _NEVER_S))
+
+    async def give_back(self, key: str, asks: Sequence[Ask]) -> None:
+        """As `Buckets.give_back`."""
+        bucket = self._bucket(key)
+        bucket.full_at = [full - ask.cost_s for full, ask in zip(bucket.full_at, asks, strict=False)]
+
+    def fill(self, key: str) -> None:
+        """Have every bucket of `key` full."""
+        self._bucket(key).full_at = []
+
+    def _bucket(self, key: str) -> _Bucket:
+        bucket = self._kept.setdefault(key, _Bucket())
+        self._kept.move_to_end(key)
+        if len(self._kept) > _MAX_KEYS:
+            now = self._clock.monotonic_s()
+            # An idle one among the oldest tenth: looking at all of them would cost more than they hold.
+            oldest = itertools.islice(self._kept.items(), _MAX_KEYS // 10)
+            del self._kept[next((name for name, one in oldest if one.is_idle(now)), next(iter(self._kept)))]
+        return bucket
+
+
+@dataclass(slots=True)
+class _Line:
+    """Who waits for a key: priority, number and cost in seconds of its slowest rate."""
+
+    waiting: list[tuple[int, int, float]] = field(default_factory=list)
     turns: dict[int, anyio.Event] = field(default_factory=dict)
     asking: anyio.Lock = field(default_factory=anyio.Lock)
 
@@ -260,7 +166,7 @@ class _SharedLine:
 
 
 class SharedLimiter:
-    """Implements `ports.Limiter` over buckets that other processes use too.
+    """Implements `ports.Limiter` over buckets that other processes may use too.
 
     Args:
         buckets: where the buckets are.
@@ -281,7 +187,7 @@ class SharedLimiter:
         self._clock = clock
         self._limits = dict(limits or {})
         self._default = default
-        self._lines: OrderedDict[str, _SharedLine] = OrderedDict()
+        self._lines: OrderedDict[str, _Line] = OrderedDict()
         self._numbers = itertools.count()
 
     def configure(self, key: str, *rates: Rate) -> None:
@@ -304,16 +210,18 @@ class SharedLimiter:
         asks = self._asks(key, cost, priority)
         deadline = self._clock.monotonic_s() + max_wait_s
         async with line.asking:
-            # A more urgent caller passes the line, as in the limiter of one process.
-            if not any(other <= priority for other, _ in line.waiting):
+            ahead = [cost_s for other, _, cost_s in line.waiting if other <= priority]
+            # A more urgent caller passes the line.
+            if not ahead:
                 wait_s = await self._buckets.take(key, asks)
                 if wait_s <= 0:
                     return Reservation(key, 0.0, cost)
                 if wait_s > max_wait_s:
                     return None
-            if len(line.waiting) >= _MAX_WAITERS:
+            # Refused now and not at the end of the wait: the caller may ask another engine meanwhile.
+            if sum(ahead) > max_wait_s or len(line.waiting) >= _MAX_WAITERS_PER_KEY:
                 return None
-            entry = (priority, next(self._numbers))
+            entry = (priority, next(self._numbers), max((ask.cost_s for ask in asks), default=0.0))
             line.turns[entry[1]] = anyio.Event()
             heapq.heappush(line.waiting, entry)
         try:
@@ -335,7 +243,7 @@ class SharedLimiter:
         self._line(reservation.key).wake_head()
 
     async def _stand_in_line(
-        self, key: str, line: _SharedLine, entry: tuple[int, int], asks: Sequence[Ask], deadline: float
+        self, key: str, line: _Line, entry: tuple[int, int, float], asks: Sequence[Ask], deadline: float
     ) -> bool:
         while (now := self._clock.monotonic_s()) <= deadline:
             if line.waiting[0] != entry:
@@ -362,11 +270,27 @@ class SharedLimiter:
             asks.append(Ask(cost * rate.seconds_per_unit, room * rate.seconds_per_unit))
         return tuple(asks)
 
-    def _line(self, key: str) -> _SharedLine:
-        line = self._lines.setdefault(key, _SharedLine())
+    def _line(self, key: str) -> _Line:
+        line = self._lines.setdefault(key, _Line())
         self._lines.move_to_end(key)
-        if len(self._lines) > _MAX_LINES:
+        if len(self._lines) > _MAX_KEYS:
             oldest = next(iter(self._lines))
             if not self._lines[oldest].waiting:
                 del self._lines[oldest]
         return line
+
+
+class MemoryLimiter(SharedLimiter):
+    """The same over buckets of this process alone."""
+
+    def __init__(
+        self, clock: Clock, limits: Mapping[str, tuple[Rate, ...]] | None = None, *, default: tuple[Rate, ...] = ()
+    ) -> None:
+        self._own = MemoryBuckets(clock)
+        super().__init__(self._own, clock, limits, default=default)
+
+    def configure(self, key: str, *rates: Rate) -> None:
+        """Set the rates of `key` from now on (a crawl delay of robots.txt, a plan read from an answer)."""
+        super().configure(key, *rates)
+        # Full: what was taken under the old rates says nothing about the new ones.
+        self._own.fill(key)

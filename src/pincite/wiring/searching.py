@@ -47,7 +47,7 @@ LOCAL_DEADLINE_S: Final = DEADLINES_S["local_search"]
 class Common:
     """What the searches of all processes of a home share: limits, breakers, the month's money, engines' health."""
 
-    limiter: "MemoryLimiter | SharedLimiter"
+    limiter: "SharedLimiter"
     breaker: Breaker | None = None
     notes: "SharedHealth | None" = None
 
@@ -133,9 +133,7 @@ async def build_search(
     return await kept.open(service)
 
 
-def accounts(
-    name: str, settings: Settings, clock: Clock, cache: Cache, limiter: "MemoryLimiter | SharedLimiter"
-) -> "list[Engine]":
+def accounts(name: str, settings: Settings, clock: Clock, cache: Cache, limiter: "SharedLimiter") -> "list[Engine]":
     """The adapter of one search engine, once for each of its keys, with the limits and routes of the settings.
 
     Errors:
