@@ -4,7 +4,7 @@ import json
 import zlib
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import func
 
@@ -15,7 +15,8 @@ from pincite.domain.ids import sha256_hex
 from pincite.domain.page import Document, Excerpts, Kept, Snapshot
 from pincite.ports import Clock
 from pincite.storage.database import Database, Transaction
-from pincite.storage.pages import DROPPED, document_bytes, put_document, put_snapshot
+from pincite.storage.evidence import DROPPED, EXCERPTS_KEY
+from pincite.storage.pages import document_bytes, put_document, put_snapshot
 from pincite.storage.schema import blobs, documents, snapshots
 
 
@@ -157,10 +158,6 @@ class SqlDocumentStore:
     async def newest_for_snapshot(self, snapshot_id: str) -> Document | None:
         """What was read last out of that capture, by whichever extractor, or None. Errors: as `get`."""
         return await self._database.read(self._scope, lambda tx: _newest(tx, snapshot_id))
-
-
-# The one member of the JSON that is stored in place of a document of which only excerpts are kept.
-EXCERPTS_KEY: Final = "excerpts"
 
 
 def _reading(content: bytes) -> Document | Excerpts:

@@ -24,10 +24,10 @@ from pincite.storage.failures import translated
 from pincite.storage.home_files import open_read_only
 
 _SPENT: Final = ("searches", "pages", "web_requests", "size_bytes", "tokens_in", "tokens_out")
-# As `pages.DROPPED`, without the database layer.
-_DROPPED: Final = frozenset({Kept.RUN.value, Kept.EXCERPTS.value})
-# As `captures.EXCERPTS_KEY`.
-_EXCERPTS_KEY: Final = "excerpts"
+# In place of an encoding: the body was dropped, and what was kept of its page.
+DROPPED: Final = frozenset({Kept.RUN.value, Kept.EXCERPTS.value})
+# The one member of the JSON that is stored in place of a document of which only excerpts are kept.
+EXCERPTS_KEY: Final = "excerpts"
 _RUN: Final = "SELECT * FROM runs WHERE scope = ?"
 
 
@@ -85,7 +85,7 @@ class EvidenceReader:
     def document(self, document_id: str, snapshot_id: str | None = None) -> Document | None:
         """The document as it was stored under this id (for this capture), or None."""
         stored = self._reading(document_id, snapshot_id)
-        if stored is None or _EXCERPTS_KEY in stored:
+        if stored is None or EXCERPTS_KEY in stored:
             return None
         with _readable("document"):
             return from_json(Document, stored)
@@ -93,10 +93,10 @@ class EvidenceReader:
     def excerpts(self, document_id: str, snapshot_id: str | None = None) -> Excerpts | None:
         """What was kept in place of the document, or None."""
         stored = self._reading(document_id, snapshot_id)
-        if stored is None or _EXCERPTS_KEY not in stored:
+        if stored is None or EXCERPTS_KEY not in stored:
             return None
         with _readable("document"):
-            return from_json(Excerpts, stored[_EXCERPTS_KEY])
+            return from_json(Excerpts, stored[EXCERPTS_KEY])
 
     def _reading(self, document_id: str, snapshot_id: str | None) -> dict[str, Json] | None:
         query = "SELECT content_sha256 FROM documents WHERE scope = ? AND document_id = ?"
@@ -152,7 +152,7 @@ class EvidenceReader:
 
     def _kept(self, sha256: str) -> Kept:
         row = self._one("SELECT encoding FROM blobs WHERE scope = ? AND sha256 = ?", sha256)
-        return Kept(row["encoding"]) if row is not None and row["encoding"] in _DROPPED else Kept.FULL
+        return Kept(row["encoding"]) if row is not None and row["encoding"] in DROPPED else Kept.FULL
 
     def _one(self, query: str, *values: object) -> sqlite3.Row | None:
         return next(iter(self._all(query, *values)), None)

@@ -16,9 +16,9 @@ import anyio.to_thread
 from pincite.domain.codec import to_json, utc_text
 from pincite.domain.errors import PinciteError
 from pincite.domain.ids import sha256_hex
-from pincite.domain.page import Document, Excerpts, Kept, Snapshot
+from pincite.domain.page import Document, Excerpts, Snapshot
 from pincite.ports import Clock, DocumentStore, SnapshotStore
-from pincite.storage.evidence import EvidenceReader
+from pincite.storage.evidence import DROPPED, EvidenceReader
 from pincite.storage.home_files import WAIT_S, can_only_be_read
 from pincite.storage.migrations import newest
 from pincite.storage.tables import FileTables, TextStatements
@@ -31,8 +31,6 @@ _LEVEL: Final = 6
 _SAMPLE_BYTES: Final = 65_536
 # A body is stored compressed when a sample of it shrinks below this share (a PDF or an image does not).
 _WORTH_IT: Final = 0.9
-# In place of an encoding: the body was dropped, and what was kept of its page.
-DROPPED: Final = frozenset({Kept.RUN.value, Kept.EXCERPTS.value})
 
 _SNAPSHOT: Final = (
     *("snapshot_id", "url", "final_url", "canonical_url", "status", "content_type", "headers", "body_sha256"),

@@ -19,7 +19,8 @@ from pincite.domain.page import Kept, Snapshot, excerpts_of
 from pincite.ports import Clock
 from pincite.storage.captures import excerpts_bytes, read_document, unpacked
 from pincite.storage.database import Database, Transaction
-from pincite.storage.pages import DROPPED, put_blob
+from pincite.storage.evidence import DROPPED
+from pincite.storage.pages import put_blob
 from pincite.storage.schema import (
     api_keys,
     blobs,
