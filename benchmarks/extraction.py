@@ -4,18 +4,25 @@ With `--times`, DATA_FOLDER holds ordinary pages (`*.html`, at any depth, say pa
 time that each takes is measured: of 60 of each folder in it, drawn by a fixed seed. Each is read twice and the second
 time counts: what a process loads at the first use of something it loads once.
 
+With `--browser N`, Chromium renders N of the pages (ordinary ones of each folder, or labelled ones of `public/`),
+without scripts and outside files, and each number that shows outside of what surrounds a text is looked for in ours.
+
 DATA_FOLDER holds labelled pages in `public/` and `run.py`, which scores an extractor in the metrics of the three
 sets: 4-word shingles (scrapinghub), words (WCXB), segments (trafilatura's tests). All rows come from the same run.
 """
 
 import argparse
+import gzip
 import importlib
 import json
 import random
 import statistics
 import sys
 import time
+from collections import Counter
 from pathlib import Path
+
+import beside_tests  # noqa: F401  # its import is its effect
 
 METRICS = (("scrapinghub", "sh", "shingle"), ("wcxb", "wd", "word"), ("trafilatura", "sn", "segments"))
 
@@ -69,6 +76,53 @@ def times(folder: Path) -> None:
     print(*(f"  {ms:4.0f} ms  {size:7} bytes  {name}" for ms, size, name in took[-5:]), sep="\n")
 
 
+_AROUND = (
+    "nav,footer,aside,header,form,button,select,[role=navigation],[role=search],[role=contentinfo],[role=banner],"
+    ".toc,.contents,.headertabs,"
+    + ",".join(
+        f"[class*={name}],[id*={name}]" for name in "nav menu sidebar related comment share footer header".split()
+    )
+)
+
+
+def judged(folder: Path, count: int) -> None:
+    """Print which numbers of pages, drawn by a fixed seed, a browser shows and we do not read, and the other way."""
+    from playwright.sync_api import sync_playwright
+    from tests.unit.fetch.extractors import test_browser_as_judge as judge
+
+    import pincite
+    from pincite.fetch.backends.chromium import find_chromium
+
+    drawing = random.Random(31)
+    labelled = sorted((folder / "public").glob("*.json"))
+    sites = [labelled] if labelled else [sorted(site.rglob("*.html")) for site in sorted(folder.iterdir())]
+    drawn = [page for pages in sites for page in drawing.sample(pages, min(count, len(pages)))]
+    script = judge._SHOWN.replace("apart: !!", f"around: !!parent.closest('{_AROUND}'), apart: !!")
+    sums: Counter[str] = Counter()
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
+        page = chromium.new_context(offline=True, java_script_enabled=False).new_page()
+        for path in drawn:
+            body = gzip.decompress(path.with_suffix(".html.gz").read_bytes()) if labelled else path.read_bytes()
+            label = json.loads(path.read_text(encoding="utf-8")) if labelled else {}
+            page.set_content(body.decode("utf-8", "replace"), wait_until="domcontentloaded")
+            found = json.loads(page.evaluate(script))["found"]
+            document = pincite.extract(body, label.get("url") or "https://docs.example/", "text/html")
+            shown = judge.shown_numbers(found)
+            main = judge.shown_numbers([piece for piece in found if not piece["around"]])
+            read = judge.read_numbers(document)
+            numbered = Counter(str(block.number) for block in document.blocks if block.number is not None)
+            lost, added = main - read - numbered, read - shown
+            of_label = Counter(judge._NUMBER.findall(label.get("text") or label.get("articleBody") or ""))
+            sums.update(shown=shown.total(), main=main.total(), lost=lost.total(), added=added.total())
+            sums["lost, read elsewhere on the page"] += sum(lost[number] for number in lost if read[number])
+            sums["lost, in the label"] += (lost & (of_label - read)).total()
+            if lost or added:
+                print(f"{path.stem}: lost {dict(lost)}, added {dict(added)}")
+        chromium.close()
+    print(f"{len(drawn)} pages, numbers: {dict(sums)}")
+
+
 READERS = ("trafilatura_standard", "trafilatura_without_comments", "ours")
 
 
@@ -79,7 +133,11 @@ def main() -> None:
     parser.add_argument("--only", choices=READERS)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--times", action="store_true", help="how long ordinary pages take, nothing else")
+    parser.add_argument("--browser", type=int, metavar="N", help="what a browser shows of N pages, nothing else")
     arguments = parser.parse_args()
+    if arguments.browser:
+        judged(arguments.folder, arguments.browser)
+        return
     if arguments.times:
         times(arguments.folder)
         return
