@@ -22,7 +22,6 @@ from natural import FIRST_WORDS, options, printed, rows_of
 from questions import ask, library_of, settings_of
 
 from pincite.domain.fetch import FetchRequest
-from pincite.domain.plan import ReadPage
 from pincite.domain.report import Report, ReportStatus
 from pincite.domain.search import Query
 from pincite.ports import Fetch, Search
@@ -37,10 +36,6 @@ Patches = tuple[tuple[object, str, object], ...]
 
 def nothing(*_: object, **__: object) -> tuple[()]:
     return ()
-
-
-def all_pages(_: str, pages: list[ReadPage]) -> list[ReadPage]:
-    return pages
 
 
 def own_ranking(_: str, own: Ranking, __: Ranking) -> tuple[Ranking, bool]:
@@ -66,7 +61,6 @@ RULES: dict[str, Patches] = {
     "planner: words in quotes": ((planner, "_exact", nothing),),
     "planner: other names in a second round": ((planner, "other_form", lambda *_: ""),),
     "comparisons: entries of sides": ((analyst, "of_side", own_ranking),),
-    "analyst: pages with the names of code": ((analyst, "_about", all_pages),),
     "analyst: names of code that are missing": ((analyst, "_missing", nothing),),
     "analyst: marginal relevance": ((analyst, "_worth", likelihood_alone),),
     "analyst: four passages of a page": ((analyst, "_PER_PAGE", 99),),

@@ -1,6 +1,5 @@
 """Part of a question and pages to excerpts: ranks passages, keeps the best that add something, says what is missing."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -45,8 +44,6 @@ _DIRECT: Final = 3
 # A sentence this much less near to the question than the nearest one is no part of the short answer.
 _NEAR_THE_NEAREST: Final = 0.75
 _MORE_PAGES: Final = 2
-# A dotted or underscored name or a long option, without what it is called with.
-_CODE_NAME: Final = re.compile(r"[A-Za-z]\w*(?:(?:\.|::|_)[A-Za-z]\w*)+|(?<![\w-])--[a-z][\w-]+")
 # Shorter texts stand on many pages by chance ("The default is 10.") and corroborate nothing.
 _DISTINCT_CHARS: Final = 40
 
@@ -120,7 +117,7 @@ class ExtractiveAnalyst:
 
     def _ranking(self, part: SubQuestion, pages: Sequence[ReadPage], progress: Progress) -> tuple[Ranking, bool]:
         """The passages for the part, and whether one defines it; of the side of a comparison, those for both."""
-        sources = [Source(page.url, page.document) for page in _about(part.text, pages)]
+        sources = [Source(page.url, page.document) for page in pages]
         # The comparison that this part is a side of: alone "a list" is no question, beside a tuple it is.
         whole = next((other for other in progress.plan.sub_questions if part.text in sides_of(other.text)), None)
         own, *others = [
@@ -269,16 +266,6 @@ def _missing(text: str, pages: Sequence[ReadPage]) -> tuple[str, ...]:
     )
     texts = [_text_of(page) for page in pages] if exact else []
     return tuple(word for word in exact if not any(word.lower() in page for page in texts))
-
-
-def _about(text: str, pages: Sequence[ReadPage]) -> Sequence[ReadPage]:
-    """The pages that have a name of code that the part names (`time.sleep`): others speak of another thing.
-
-    All of them where it names none, or none has it.
-    """
-    named = [name.lower() for name in _CODE_NAME.findall(text)]
-    about = [page for page in pages if any(name in _text_of(page) for name in named)] if named else []
-    return about or pages
 
 
 def _text_of(page: ReadPage) -> str:

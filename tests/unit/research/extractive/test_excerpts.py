@@ -190,17 +190,6 @@ async def test_the_sides_of_a_comparison_bring_only_what_answers_the_comparison(
     assert "most common values" not in shown
 
 
-async def test_a_question_that_names_code_is_answered_by_pages_that_have_the_name(bench: Any) -> None:
-    made = {
-        "https://one.test/": "# Sleeping\n\nowl.sleep(seconds) stops the owl. The sleep may last longer than asked.",
-        "https://two.test/": "# Delays\n\nThe sleep of a query may take longer than was asked; it is never shorter.",
-    }
-    named = await bench(made).service().run(Task("Can owl.sleep(5) sleep longer than I asked?"))
-    assert {reference.url for reference in named.references} == {"https://one.test/"}
-    bare = await bench(made).service().run(Task("Can a sleep take longer than I asked?"))
-    assert "https://two.test/" in {reference.url for reference in bare.references}
-
-
 async def test_the_sentence_nearest_to_the_question_opens_the_answer(bench: Any) -> None:
     page = "# Barn owls\n\nEach night a barn owl eats mice. All in all a barn owl eats four mice each night of winter."
     report = (
