@@ -77,7 +77,7 @@ def _one_address_each(references: Sequence[ListedReference], found: dict[int, tu
     for index, (strength, match) in found.items():
         if match.page is not None:
             named = claims.setdefault(match.page.url, {})
-            address = _key(references[index].url) or references[index].text
+            address = address_key(references[index].url) or references[index].text
             named[address] = min(strength, named.get(address, strength))
     result: dict[int, Match] = {}
     for index, (strength, match) in found.items():
@@ -85,7 +85,7 @@ def _one_address_each(references: Sequence[ListedReference], found: dict[int, tu
         if match.page is None or not strength:
             continue
         named = claims[match.page.url]
-        address = _key(references[index].url) or references[index].text
+        address = address_key(references[index].url) or references[index].text
         rivals = [other for key, other in named.items() if key != address]
         if rivals and min(rivals) <= named[address]:
             result[index] = Match(None, f"{_place(match.page)} fits another reference as well")
@@ -93,8 +93,10 @@ def _one_address_each(references: Sequence[ListedReference], found: dict[int, tu
 
 
 def _by_address(reference: ListedReference, pages: Sequence[ListedPage]) -> list[ListedPage]:
-    wanted = _key(reference.url)
-    return [page for page in pages if wanted in {_key(page.url), *map(_key, page.states)}] if wanted else []
+    wanted = address_key(reference.url)
+    return (
+        [page for page in pages if wanted in {address_key(page.url), *map(address_key, page.states)}] if wanted else []
+    )
 
 
 def _by_file_name(reference: ListedReference, pages: Sequence[ListedPage]) -> list[ListedPage]:
@@ -170,7 +172,8 @@ def _place(page: ListedPage) -> str:
     return page.path or page.url
 
 
-def _key(url: str) -> str:
+def address_key(url: str) -> str:
+    """What two spellings of one address have in common; the address itself where it is none that may be fetched."""
     try:
         return page_key(url)
     except (InputError, PolicyRefusal):
@@ -180,7 +183,7 @@ def _key(url: str) -> str:
 # At six at once and a few seconds each some minutes; an audit beyond that is for a batch. Chosen, not measured.
 MAX_PAGES = 300
 # As many connections as browsers hold to one host; sites get their own, slower pace besides.
-_AT_ONCE = 6
+AT_ONCE = 6
 _ASKED_ABOUT = frozenset({ReferenceState.DEAD, ReferenceState.INVENTED})
 # Dead addresses that an archive is asked about: at its pace (one in 5 s) about as long as an audit may take more.
 _MOST_ASKED_ABOUT = 12
@@ -191,7 +194,7 @@ _UNKNOWN = "unknown_page"
 _NO_MATCH = Match(None, "")
 # What is longer in the first line is a paragraph.
 _LONGEST_TITLE = 200
-_DEADLINE_S = DEADLINES_S["audit_page"]
+DEADLINE_S = DEADLINES_S["audit_page"]
 # RFC 2606 and RFC 6761: names that belong to nobody, a model's favourite stand-ins.
 _RESERVED = ("example.com", "example.org", "example.net", "example.edu", "localhost")
 _RESERVED_ENDINGS = (".example", ".invalid", ".test", ".localhost", ".local")
@@ -260,10 +263,12 @@ async def fetched_pages(references: Sequence[ListedReference], reading: PageRead
         match = found.get(index, _NO_MATCH)
         page = None if match.page is not None else _unreadable(reference, match, reading)
         if page is None:
-            groups.setdefault(match.page.url if match.page is not None else _key(reference.url), []).append(index)
+            groups.setdefault(match.page.url if match.page is not None else address_key(reference.url), []).append(
+                index
+            )
         else:
             pages[index] = page
-    limiter = anyio.CapacityLimiter(_AT_ONCE)
+    limiter = anyio.CapacityLimiter(AT_ONCE)
 
     async def read(group: list[int]) -> None:
         match = found.get(group[0], _NO_MATCH)
@@ -345,11 +350,11 @@ async def _archived(url: str, dead: _Page, archive: WebArchive, fetch: Fetch) ->
 
 async def _read(url: str, fetch: Fetch) -> _Page:
     try:
-        with anyio.fail_after(_DEADLINE_S):
+        with anyio.fail_after(DEADLINE_S):
             result = await fetch.fetch(FetchRequest(url=url))
     except TimeoutError:
         # Slow is not dead: the author may have read it on a better day.
-        return _Page(None, ReferenceState.BLOCKED, f"no answer within {_DEADLINE_S:.0f} s")
+        return _Page(None, ReferenceState.BLOCKED, f"no answer within {DEADLINE_S:.0f} s")
     except NotFound:
         return _Page(None, ReferenceState.NOT_GIVEN, "not among the given pages")
     except (DeadLink, DnsError, InvalidUrl) as error:

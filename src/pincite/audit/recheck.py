@@ -8,12 +8,11 @@ from enum import StrEnum
 import anyio
 from anyio import to_thread
 
-from pincite.domain.budget import DEADLINES_S
+from pincite.audit.pages import AT_ONCE, DEADLINE_S, address_key
 from pincite.domain.codec import from_json
 from pincite.domain.errors import (
     BudgetExhausted,
     DeadLink,
-    InputError,
     InvalidInput,
     InvalidUrl,
     NotFound,
@@ -31,7 +30,6 @@ from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence
 from pincite.ports import Fetch, Judge
 from pincite.text.context import context_of, is_whole, passage_in_context, units_of
 from pincite.text.normalise import Folded, fold
-from pincite.urls.keys import page_key
 from pincite.verification.evidence import LIMIT, PageSearch
 from pincite.verification.proof import Proven, Statement, prove
 from pincite.verification.quotes import locate_folded, locate_near
@@ -121,9 +119,6 @@ def _flat(text: str) -> str:
 # new captures are stored beside it by the fetch service. A page that can't be had today is `could_not_check`:
 # neither changed nor gone.
 
-# As for audits (`audit.pages`).
-_AT_ONCE = 6
-_DEADLINE_S = DEADLINES_S["audit_page"]
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _CARRIED = (VerdictStatus.SUPPORTED, VerdictStatus.PARTIAL)
 # The stored document of an item of evidence, where it is at hand whole.
@@ -239,7 +234,7 @@ async def recheck(
     pages: dict[int, RecheckedPage] = {}
     found: dict[str, FetchResult] = {}
     hashes = {e.snapshot_id: e.body_sha256 for claim in report.claims for e in claim.evidence}
-    limiter = anyio.CapacityLimiter(_AT_ONCE)
+    limiter = anyio.CapacityLimiter(AT_ONCE)
 
     async def read(reference: Reference) -> None:
         async with limiter:
@@ -266,11 +261,11 @@ async def _page(
     url = reference.fetched_url or reference.url
     before = reference.snapshot_id
     try:
-        with anyio.fail_after(_DEADLINE_S):
+        with anyio.fail_after(DEADLINE_S):
             # Past the cache: what was read an hour ago says nothing of today.
             result = await fetch.fetch(FetchRequest(url=url, force_refresh=True))
     except TimeoutError:
-        reason = f"no answer within {_DEADLINE_S:.0f} s"
+        reason = f"no answer within {DEADLINE_S:.0f} s"
         return RecheckedPage(reference.n, url, PageState.COULD_NOT_CHECK, reason, before=before), None
     except DeadLink as error:
         return RecheckedPage(reference.n, url, PageState.GONE, error.message, before=before), None
@@ -278,7 +273,7 @@ async def _page(
         # anything else is this machine's trouble, not the page's
         return RecheckedPage(reference.n, url, PageState.COULD_NOT_CHECK, error.message, before=before), None
     # By the page's identity: a new tracking parameter or a slash is no move.
-    moved = _key(result.final_url) != _key(url)
+    moved = address_key(result.final_url) != address_key(url)
     same = hashes.get(before) == result.snapshot.body_sha256
     state = PageState.MOVED if moved else PageState.UNCHANGED if same else PageState.CHANGED
     page = RecheckedPage(
@@ -384,13 +379,6 @@ def _quote(
     judge: str = "",
 ) -> RecheckedQuote:
     return RecheckedQuote(claim.id, claim.text, evidence.url, evidence.quote, state, now, detail, verdict, judge)
-
-
-def _key(url: str) -> str:
-    try:
-        return page_key(url)
-    except (InputError, PolicyRefusal):
-        return url
 
 
 _WORDS = {

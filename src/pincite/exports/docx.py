@@ -218,8 +218,8 @@ class _File:
                 quote.paragraph_format.keep_with_next = True
                 self._word.add_paragraph(_text(where), style="Source")
 
-    def _paragraph(self, sentences: Iterable[Sentence], style: str | None = None) -> None:
-        paragraph = self._word.add_paragraph(style=style)
+    def _paragraph(self, sentences: Iterable[Sentence]) -> None:
+        paragraph = self._word.add_paragraph()
         for sentence in sentences:
             self.write(paragraph, sentence)
 

@@ -34,15 +34,12 @@ class HostTurns:
         self._hosts: dict[str, _Seats] = {}
 
     @asynccontextmanager
-    async def turn(
-        self, host: str, delay_s: float | None = None, *, priority: int = INTERACTIVE
-    ) -> AsyncIterator[None]:
+    async def turn(self, host: str, delay_s: float | None = None) -> AsyncIterator[None]:
         """Hold a place at `host`; how the block ends is told to the breaker.
 
         Args:
             host: lower-case host name.
             delay_s: the site's own crawl delay.
-            priority: lower goes first.
 
         Errors:
             NetworkError: `breaker_open`.
@@ -60,7 +57,7 @@ class HostTurns:
             # A seat before the turn: whoever has a turn goes at once, or the rate of the host would be off by the wait
             # for a seat.
             async with row.seats:
-                await self.wait(host, delay_s, priority=priority)
+                await self.wait(host, delay_s)
                 try:
                     yield
                 except PinciteError as error:
@@ -76,14 +73,14 @@ class HostTurns:
             if not row.users:
                 del self._hosts[host]
 
-    async def wait(self, host: str, delay_s: float | None = None, *, priority: int = INTERACTIVE) -> None:
+    async def wait(self, host: str, delay_s: float | None = None) -> None:
         """Return when the next request to `host` may go out.
 
         Errors:
             Timeout: `host_queue`.
         """
         key = f"host:{host}"
-        if await self._limiter.reserve(key, 1.0, priority, self._limits.queue_max_s) is None:
+        if await self._limiter.reserve(key, 1.0, INTERACTIVE, self._limits.queue_max_s) is None:
             raise Timeout(f"too many pages of {host} are waiting", reason="host_queue")
         # After the turn was taken: the site's own delay counts from this request to the next.
         if delay_s is not None and delay_s > 1.0 / self._limits.requests_per_s_per_host:

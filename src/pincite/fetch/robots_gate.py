@@ -167,7 +167,6 @@ class RobotsGate:
         policy: the URL policy, for redirects of robots.txt.
         clock: the time.
         mode: obey, or not.
-        agent: the product token that rules are looked up for.
         strict_auth: treat 401 and 403 for robots.txt as "nothing allowed" instead of "no rules".
         obey_ai_input: refuse pages whose site says `ai-input=no`.
         memory: keeps answers between processes.
@@ -180,7 +179,6 @@ class RobotsGate:
         clock: Clock,
         *,
         mode: RobotsMode = RobotsMode.OBEY,
-        agent: str = PRODUCT_TOKEN,
         strict_auth: bool = False,
         obey_ai_input: bool = True,
         memory: RobotsMemory | None = None,
@@ -189,7 +187,6 @@ class RobotsGate:
         self._policy = policy
         self._clock = clock
         self._mode = mode
-        self._agent = agent
         self._strict_auth = strict_auth
         self._obey_ai_input = obey_ai_input
         self._memory = memory
@@ -231,15 +228,15 @@ class RobotsGate:
                 reason="robots_unreachable",
                 retryable=True,
             )
-        if not site.rules.allows(parsed.sent, self._agent):
+        if not site.rules.allows(parsed.sent, PRODUCT_TOKEN):
             raise RobotsDisallowed(f"robots.txt of {parsed.host} disallows this page", reason="robots_disallowed")
-        signals = site.rules.signals(self._agent)
+        signals = site.rules.signals(PRODUCT_TOKEN)
         if self._obey_ai_input and signals.get("ai-input") in {"no", "n"}:
             raise RobotsDisallowed(f"{parsed.host} asks that its pages not be read by machines", reason="ai_input_no")
         return Admission(
             parsed,
             "allowed" if site.has_rules else "no_rules",
-            site.rules.delay_s(self._agent),
+            site.rules.delay_s(PRODUCT_TOKEN),
             tuple(f"{name}={said}" for name, said in signals.items()),
         )
 

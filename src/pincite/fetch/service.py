@@ -44,6 +44,9 @@ _PEER = "peer"
 _LOOK_S = 0.1
 # Pages from here on are looked through in a thread: the loop is for everybody.
 _LARGE_BYTES = 300_000
+# As many as there are reading processes (`fetch.worker`).
+_READS_AT_ONCE = 2
+
 _log = logging.getLogger(__name__)
 
 
@@ -89,7 +92,6 @@ class FetchService:
         pages: PageCache | None = None,
         gate: DocumentGate | None = None,
         policy: UrlPolicy = DEFAULT,
-        workers: int = 2,
     ) -> None:
         self._backends = tuple(backends)
         self._extractor = extractor
@@ -102,7 +104,6 @@ class FetchService:
         self._pages = pages
         self._gate = gate or DocumentGate()
         self._policy = policy
-        self._workers = workers
         self._threads: anyio.CapacityLimiter | None = None
         self._flights: SingleFlight[_Page] = SingleFlight()
         self._background: TaskGroup | None = None
@@ -342,7 +343,7 @@ class FetchService:
 
     async def _read(self, snapshot: Snapshot) -> Document:
         if self._threads is None:
-            self._threads = anyio.CapacityLimiter(self._workers)
+            self._threads = anyio.CapacityLimiter(_READS_AT_ONCE)
         content_type = snapshot.content_type or None
         extractor = self._library_extractor if snapshot.via == _LIBRARY else self._extractor
         return await to_thread.run_sync(

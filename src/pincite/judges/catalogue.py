@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, field
+from dataclasses import asdict
 from pathlib import Path
 from platform import machine
 from types import MappingProxyType
@@ -30,7 +30,6 @@ class KnownModel:
         megabytes: of the files, as the hub tells it.
         weights: the file with the weights, one for each kind of processor.
         revision: the 40 characters of a commit; fewer are how the commit must begin; empty: the newest.
-        sha256: hashes by file where they are known; else those that the hub tells are what is compared and kept.
         languages: in which it was trained to judge; statements in others are left to somebody else.
         reranks: whether it is no judge and tells the relevance of a passage for a question (the setting `reranker`).
     """
@@ -41,7 +40,6 @@ class KnownModel:
     weights: str
     weights_arm: str = ""
     revision: str = ""
-    sha256: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     languages: tuple[str, ...] = ("en",)
     reranks: bool = False
 

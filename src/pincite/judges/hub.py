@@ -1,7 +1,7 @@
 """Model files from a hub (the protocol of huggingface.co): one revision, every file hashed before it is kept.
 
-The hub's own client does not check what it downloads; this one compares each file with the pinned hash, or else with
-the one that the hub tells beside it, and notes it in `judge.json`, which is compared again before a model is loaded.
+The hub's own client does not check what it downloads; this one compares each file with the hash that the hub
+tells beside it, and notes it in `judge.json`, which is compared again before a model is loaded.
 """
 
 import hashlib
@@ -153,7 +153,7 @@ class ModelHub:
                         raise _bad(f"the hub answered with commit {announced.commit or 'none'}", "wrong_revision")
                     commit = announced.commit
                     on_progress(f"{known.repository}@{commit[:12]} {path}")
-                    hashes[name] = await _download(client, announced, new / name, known.sha256.get(path, ""))
+                    hashes[name] = await _download(client, announced, new / name)
                 except httpx2.TimeoutException:
                     raise Timeout("the model hub did not answer in time", reason="model_hub") from None
                 except httpx2.HTTPError:
@@ -187,7 +187,7 @@ class ModelHub:
         raise _bad("the hub names no commit", "wrong_revision")
 
 
-async def _download(client: "httpx2.AsyncClient", announced: _Announced, path: Path, pinned: str) -> str:
+async def _download(client: "httpx2.AsyncClient", announced: _Announced, path: Path) -> str:
     """The SHA-256 of the file, written and compared."""
     if announced.size is not None and announced.size > _MOST_BYTES:
         raise TooLarge(f"the file has {announced.size} bytes", reason="model_file")
@@ -202,11 +202,11 @@ async def _download(client: "httpx2.AsyncClient", announced: _Announced, path: P
                 continue
             if reply.status_code != 200:
                 raise _refusal(reply.status_code, reply.headers.get("x-error-code", ""), place)
-            return await _written(reply, announced, path, pinned)
+            return await _written(reply, announced, path)
     raise _bad("the hub leads in circles", "redirects")
 
 
-async def _written(reply: "httpx2.Response", announced: _Announced, path: Path, pinned: str) -> str:
+async def _written(reply: "httpx2.Response", announced: _Announced, path: Path) -> str:
     whole, size = hashlib.sha256(), 0
     async with await anyio.open_file(path, "wb") as file:
         async for piece in reply.aiter_bytes():
@@ -219,12 +219,11 @@ async def _written(reply: "httpx2.Response", announced: _Announced, path: Path, 
     if announced.size is not None and size != announced.size:
         raise _bad(f"{path.name} has {size} bytes instead of {announced.size}", "wrong_size")
     found = whole.hexdigest()
-    announced_hash = pinned or announced.etag
-    if _SHA256.fullmatch(announced_hash):
-        right = found == announced_hash
-    elif _COMMIT.fullmatch(announced_hash):  # a small file is named by the hash of its git object
+    if _SHA256.fullmatch(announced.etag):
+        right = found == announced.etag
+    elif _COMMIT.fullmatch(announced.etag):  # a small file is named by the hash of its git object
         content = await anyio.Path(path).read_bytes()
-        right = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest() == announced_hash
+        right = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest() == announced.etag
     else:
         raise _bad(f"the hub names no hash of {path.name}", "no_hash")
     if not right:

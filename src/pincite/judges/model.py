@@ -34,6 +34,8 @@ CALL_CHARS: Final = 24_000
 _TOKENS_BESIDE: Final = 100
 # A row of the answer: id, label, five line ids, and `beyond` of half a sentence.
 _TOKENS_PER_CASE: Final = 80
+# Calls at the same time; the service of models has a bound over all its callers besides.
+_AT_ONCE: Final = 4
 _FAILURES: Final = (ProviderError, RemoteError, BudgetExhausted)
 _LEFT_OUT: Final = "Your last answer left out statements, or gave them no known label. Answer for each id below."
 # The prompt is one file for each version; a changed text is a new version.
@@ -66,22 +68,16 @@ class StatementsJudged:
 
 
 class ModelJudge:
-    """Implements `ports.Judge`: the models of a role, whose word counts as it is.
+    """Implements `ports.Judge`: the models of the verifier, whose word counts as it is.
 
     Args:
         calls: the models; record and budget are behind them.
         name: the model that is asked first, as reports name it.
-        role: whose models are asked.
-        concurrency: calls at the same time.
     """
 
-    def __init__(
-        self, calls: ModelCalls, name: str, *, role: ModelRole = ModelRole.VERIFIER, concurrency: int = 4
-    ) -> None:
+    def __init__(self, calls: ModelCalls, name: str) -> None:
         self._calls = calls
         self._name = name
-        self._role = role
-        self._concurrency = concurrency
 
     @property
     def name(self) -> str:
@@ -114,14 +110,14 @@ class ModelJudge:
         """The judgements by case, and for the cases of calls that failed with what."""
         found: dict[str, Judgement] = {}
         failures: dict[str, PinciteError] = {}
-        limiter = anyio.CapacityLimiter(self._concurrency)
+        limiter = anyio.CapacityLimiter(_AT_ONCE)
 
         async def ask(batch: Sequence[JudgeCase]) -> None:
             shown = _Shown(batch)
             async with limiter:
                 try:
                     answer, model = await self._calls.ask_named(
-                        self._role, replace(shown.prompt(), note=note), StatementsJudged
+                        ModelRole.VERIFIER, replace(shown.prompt(), note=note), StatementsJudged
                     )
                 except _FAILURES as error:
                     failures.update({case.case_id: error for case in batch})

@@ -50,10 +50,9 @@ class OnnxJudge:
         folder: where model, tokenizer and config are.
         name: what reports call it; the folder's name by default.
         thresholds: what its probabilities mean, where that was measured.
-        threads: for one question; more than one is slower on a busy machine.
     """
 
-    def __init__(self, folder: Path, *, name: str = "", thresholds: Thresholds | None = None, threads: int = 1) -> None:
+    def __init__(self, folder: Path, *, name: str = "", thresholds: Thresholds | None = None) -> None:
         self._model = next((folder / name for name in _MODELS if (folder / name).is_file()), None)
         self._tokenizer_file = folder / "tokenizer.json"
         if self._model is None or not self._tokenizer_file.is_file():
@@ -68,7 +67,6 @@ class OnnxJudge:
         self._languages = languages_of(folder)
         self._name = name or folder.resolve().name
         self._thresholds = thresholds
-        self._threads = threads
         self._loaded: tuple[onnxruntime.InferenceSession, tokenizers.Tokenizer] | None = None
         # Side by side they would share the same cores. Chosen, not measured.
         self._one_at_a_time = anyio.CapacityLimiter(1)
@@ -138,7 +136,7 @@ class OnnxJudge:
             ) from error
         verify_files(self._folder)
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self._threads
+        options.intra_op_num_threads = 1  # more are slower on a busy machine
         # Fatal errors alone: onnxruntime warns on stderr about the machine, which is no news to whoever asked a
         # question.
         options.log_severity_level = 4

@@ -77,11 +77,6 @@ def is_archive(name: str) -> bool:
     return name.lower().endswith(ARCHIVE_SUFFIXES)
 
 
-def local_url(library: str, path: PurePosixPath) -> str:
-    """`local:NAME/path`, percent-encoded: the identity of a page that no manifest gives a published address."""
-    return f"local:{quote(library, safe='')}/{quote(path.as_posix(), safe='/')}"
-
-
 @dataclass(frozen=True, slots=True)
 class Ignored:
     """What holds no page: a file is named with the reason, a record (a request, an image) and a hidden file counted."""
@@ -116,7 +111,8 @@ class Manifest:
         """The published address of the file, else its `local:` identity. The deepest folder wins."""
         folder = self._folder_of(path)
         if folder is None:
-            return local_url(self.name, path)
+            # Percent-encoded: the identity of a page that no manifest gives a published address.
+            return f"local:{quote(self.name, safe='')}/{quote(path.as_posix(), safe='/')}"
         inside = path.relative_to(folder.path).as_posix()
         return folder.base_url.rstrip("/") + "/" + quote(inside, safe="/")
 

@@ -24,7 +24,8 @@ MIN_SNIPPET_CHARS = 20
 _LANGUAGE_CHARS = 60
 # A result is dropped for its language only where the detector is sure: snippets mix languages.
 _LANGUAGE_SURE = 0.8
-# Of the words of the query that carry content. Chosen, not measured.
+# The share of the words that carry content which title, snippet and URL together must hold, as long as another hit
+# holds more. Chosen, not measured.
 LOW_COVERAGE = 0.25
 # Of the addresses of pages; what Python knows as the ending of a file's name is a file of that type.
 _HTML = frozenset({".html", ".htm", ".xhtml"})
@@ -37,13 +38,10 @@ _PATH_MARKS = re.compile(r"[/\-_.]")
 class QualityRules:
     """What an operator wants to see: domains never shown, and how much a hit must say.
 
-    `min_coverage` is the share of the query's subject words that title, snippet and URL together must hold, as long
-    as another hit holds more. `domain_quality` is the operator's word on domains: told with each hit, it ranks nothing.
+    `domain_quality` is the operator's word on domains: told with each hit, it ranks nothing.
     """
 
     deny_domains: tuple[str, ...] = ()
-    min_snippet_chars: int = MIN_SNIPPET_CHARS
-    min_coverage: float = LOW_COVERAGE
     keep_undated: bool = True
     domain_quality: Mapping[str, float] = field(default_factory=dict)
 
@@ -64,7 +62,7 @@ def apply_filters(
         ("language", lambda hit: _in_language(hit, constraints.language)),
         ("file_type", lambda hit: _of_type(hit, constraints.file_type)),
         ("title", lambda hit: _in_title(hit, constraints.in_title)),
-        ("thin", lambda hit: len(hit.snippet) + len(hit.title) >= rules.min_snippet_chars),
+        ("thin", lambda hit: len(hit.snippet) + len(hit.title) >= MIN_SNIPPET_CHARS),
     )
     kept = []
     for hit in results:
@@ -200,7 +198,7 @@ def drop_irrelevant(
     # One word is in every hit or spelt otherwise in all: nothing to tell hits apart by.
     if len(wanted) < 2 or best == 0.0:
         return tuple(results)
-    floor = min(rules.min_coverage, best)
+    floor = min(LOW_COVERAGE, best)
     names = frozenset(names_in(query.text))
     named = [len(names & set(hit_terms(hit))) for hit in results]
     least = min(1, max(named))

@@ -219,11 +219,11 @@ class SearchService:
         self._chosen(sources)
         return _Job(clean, intent_of(clean), sources, scopes or options.scopes, conditions)
 
-    async def explain(self, query: Query, sources: tuple[str, ...] | None = None) -> tuple[str, ...]:
+    async def explain(self, query: Query) -> tuple[str, ...]:
         """The order in which the engines would be asked now, with the reasons, one line each. Calls nothing."""
         clean = checked(query, max_results=self._options.max_results)
         intent = intent_of(clean)
-        chosen = self._fitting(sources or self._options.sources, intent)
+        chosen = self._fitting(self._options.sources, intent)
         # So that the order shown is the order that the next search would take, with what other processes have noted.
         await self._router.recall(chosen)
         lines = [f"intent: {intent.value}"]
