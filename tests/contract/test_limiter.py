@@ -22,6 +22,8 @@ class HandClock:
 
     def __init__(self) -> None:
         self.seconds = 1000.0
+        self.asleep = anyio.Event()
+        self.stands_still = False
 
     def now(self) -> datetime:
         return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.seconds)
@@ -30,6 +32,9 @@ class HandClock:
         return self.seconds
 
     async def sleep(self, seconds: float) -> None:
+        self.asleep.set()
+        if self.stands_still:
+            await anyio.sleep_forever()
         self.seconds += seconds
         await anyio.lowlevel.checkpoint()
 
@@ -81,6 +86,18 @@ async def test_a_wait_beyond_the_maximum_gives_none_at_once(make: Factory, clock
     before = clock.seconds
     assert await limiter.reserve("a", 1, INTERACTIVE, 9) is None
     assert clock.seconds == before
+
+
+async def test_who_would_wait_behind_others_for_too_long_is_refused_at_once(make: Factory, clock: HandClock) -> None:
+    limiter = make(clock, {"a": (Rate(1, 10.0),)})
+    assert await limiter.reserve("a", 1.0, INTERACTIVE, 0.0) is not None
+    clock.stands_still = True
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(limiter.reserve, "a", 1.0, INTERACTIVE, 60.0)
+        await clock.asleep.wait()
+        with anyio.fail_after(5):  # it would come in 20 s
+            assert await limiter.reserve("a", 1.0, INTERACTIVE, 9.0) is None
+        tasks.cancel_scope.cancel()
 
 
 async def test_a_key_without_a_limit_is_free(make: Factory, clock: HandClock) -> None:
