@@ -162,7 +162,6 @@ class Exchange:
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes = field(repr=False)
-    wire_bytes: int
     truncated: bool = False
 
     def header(self, name: str) -> str:

@@ -126,10 +126,10 @@ class Connections:
             ) as response:
                 _check_head(response)
                 received = tuple((name.decode("latin-1").lower(), _text(value)) for name, value in response.raw_headers)
-                body, wire, truncated = await self._read(response, max_bytes, cut)
+                body, truncated = await self._read(response, max_bytes, cut)
         except (aiohttp.ClientError, aiohttp.EofStream, OSError, ValueError) as error:
             raise mapped(error, url.host) from None
-        return Exchange(response.status, received, body, wire, truncated)
+        return Exchange(response.status, received, body, truncated)
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -182,9 +182,7 @@ class Connections:
         if port not in self._policy.ports:
             raise BlockedAddress(f"port {port} is not one that pages are fetched from", reason="port_denied")
 
-    async def _read(
-        self, response: aiohttp.ClientResponse, max_bytes: int | None, cut: bool
-    ) -> tuple[bytes, int, bool]:
+    async def _read(self, response: aiohttp.ClientResponse, max_bytes: int | None, cut: bool) -> tuple[bytes, bool]:
         decoder = decoder_for(",".join(response.headers.getall("Content-Encoding", ())))
         content_type = response.headers.get("Content-Type", "")
         limit = max_bytes or self._limits.max_bytes(body_kind(content_type, b""))
@@ -205,7 +203,7 @@ class Connections:
                 if len(body) > limit:
                     if cut:
                         response.close()
-                        return bytes(body[:limit]), wire, True
+                        return bytes(body[:limit]), True
                     response.close()
                     raise TooLarge(f"the body is larger than {limit} bytes", reason="decoded_too_large")
             # A coding that grows: more came over the wire than the body may have.
@@ -214,7 +212,7 @@ class Connections:
                 raise TooLarge(f"more than {limit} bytes were sent", reason="wire_too_large")
         # Half a gzip stream decodes without a word; the rest of the page would be missing.
         decoder.check_complete()
-        return bytes(body), wire, False
+        return bytes(body), False
 
 
 class _Speed:

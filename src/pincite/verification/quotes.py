@@ -27,13 +27,12 @@ _MARKS = "\"' \n\t"
 class Located:
     """Where something like the quotation stands; `exact` is whether it is the quotation itself.
 
-    `text` is the real text of the place. `likeness` is 0-100 and no proof of anything.
+    `text` is the real text of the place.
     """
 
     span: Span
     text: str
     exact: bool
-    likeness: float
 
 
 def locate(quotation: str, document_text: str) -> Span | None:
@@ -67,7 +66,7 @@ def locate_near(quotation: str, document_text: str) -> Located | None:
     folded = fold(document_text)
     span = locate_folded(quotation, folded)
     if span is not None:
-        return Located(span, document_text[span.start : span.end], True, 100.0)
+        return Located(span, document_text[span.start : span.end], True)
     # Imported late: only near misses need it.
     from rapidfuzz import fuzz
 
@@ -81,7 +80,7 @@ def locate_near(quotation: str, document_text: str) -> Located | None:
     # The alignment ends anywhere; half a word shown to a reader looks like an error of the page.
     start, end = _whole_words(folded.text, best.dest_start, best.dest_end)
     found = Span(*folded.span(start, end))
-    return Located(found, document_text[found.start : found.end], False, best.score)
+    return Located(found, document_text[found.start : found.end], False)
 
 
 def _in_order(parts: list[str], text: str, position: int) -> list[tuple[int, int]] | None:
