@@ -4,6 +4,7 @@ import json
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import anyio
 import httpx2
@@ -211,3 +212,33 @@ async def test_an_assistant_sends_a_file_in_base64(tmp_path: Path) -> None:
             assert reason in "".join(getattr(item, "text", "") for item in refused.content)
         refused = await client.call_tool("web_fetch", {"url": str(secret)})
         assert refused.is_error
+
+
+CLUB = (
+    b"<html><head><title>Harbour Rowing Club</title></head><body><main><h1>Harbour Rowing Club</h1><h2>Fees</h2><p>"
+    b"Members pay once a year. The annual fee for adults is <s>180 euros</s> 210 euros. The annual fee for students is"
+    b" 90 euros. Payment is due in March.</p><table><tr><th>Boat</th><th>Fee</th></tr>"
+    b"<tr><td>Skiff</td><td><del>20 euros</del> 25 euros</td></tr></table></main></body></html>"
+)
+
+
+def test_a_struck_price_is_shown_as_struck_and_is_no_fact(pincite: Pincite, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    (work / "club").mkdir()
+    (work / "club" / "fees.html").write_bytes(CLUB)
+    assert pincite("index", "club").code == 0
+    found = pincite("search", "annual fee for adults", "--json").json
+    assert "is 210 euros." in json.dumps(found)
+    assert "180" not in json.dumps(found), "a list of pages shows what holds"
+    written = [f"r.{name}" for name in ("json", "html", "docx")]
+    ended = pincite("research", "What is the annual fee for adults?", *(f"--output={name}" for name in written))
+    assert "The annual fee for adults is ~~180 euros~~ 210 euros. [1]" in ended.out.replace("\n", " ")
+    report = json.loads((work / "r.json").read_text(encoding="utf-8"))
+    said = next(s for s in report["summary"]["sentences"] if "adults" in s["text"])
+    assert (said["proof"], [said["text"][slice(*span)] for span in said["struck"]]) == ("quoted", ["~~180 euros~~"])
+    assert "<s>180 euros</s> 210 euros" in (work / "r.html").read_text(encoding="utf-8")
+    with ZipFile(work / "r.docx") as word:
+        assert '<w:strike/></w:rPr><w:t xml:space="preserve">180 euros</w:t>' in word.read("word/document.xml").decode()
+    assert pincite("check", "r.json").code == 0
+    rows = pincite("research", "What is the fee of each boat?").out
+    assert "| Skiff | ~~20 euros~~ 25 euros |" in rows

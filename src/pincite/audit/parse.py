@@ -50,7 +50,7 @@ _GAP_CHARS = 8
 # "Background and previous work:" is a label; what is longer and has no fact is still read as a sentence.
 _LABEL_WORDS = 8
 _AFTER_MARKER = re.compile(rf"(?P<stop>[.!?]?)\s{{1,{_GAP_CHARS}}}(?P<letter>[^\W\d_])")
-_EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=[\w.!?])[*_](?!\w)|`|~~|<[^<>\n]{1,80}>")
+_EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=[\w.!?])[*_](?!\w)|`|<[^<>\n]{1,80}>")
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,8 @@ def mark_problems(
     for mark, needed in wanted.items():
         if needed and not is_code and mark not in sentence.text:
             yield failed(f"{where}.text", f"is printed without “{mark.strip()}”, which its claims ask for")
-    spans = {"marked": sentence.marked, "code": sentence.code, "lead": ((0, sentence.lead),) if sentence.lead else ()}
+    spans = {"marked": sentence.marked, "code": sentence.code, "struck": sentence.struck}
+    spans["lead"] = ((0, sentence.lead),) if sentence.lead else ()
     for name, start, end in ((name, *span) for name, found in spans.items() for span in found):
         if not 0 <= start < end <= len(sentence.text):
             yield failed(f"{where}.{name}", f"{start}-{end} is no part of the sentence")

@@ -352,7 +352,7 @@ class CoverageNotMet(EvidenceError):
 
 
 class InsufficientEvidence(EvidenceError):
-    """Nothing that was read supports an answer."""
+    """No passage was found that surely answers the question."""
 
     code = "INSUFFICIENT_EVIDENCE"
     default_reason = "insufficient_evidence"

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import InitVar, field
 from datetime import datetime
@@ -127,6 +128,31 @@ class ContextPiece:
     end: int | None = None
 
 
+# Before and after words that a page crosses out, wherever they are printed (Markdown, GFM 6.5).
+STRUCK_SIGN = "~~"
+
+
+def with_struck(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """The text with the sign before and after each of these spans, less the spaces at their edges."""
+    joined: list[tuple[int, int]] = []
+    for low, high in sorted(spans):
+        inside = bool(joined) and low <= joined[-1][1]
+        before = joined.pop() if inside else (low, high)
+        joined.append((before[0], max(before[1], high)))
+    for low, high in reversed(joined):
+        gone = text[low:high]
+        if bare := gone.strip():
+            text = f"{text[:low]}{gone.replace(bare, f'{STRUCK_SIGN}{bare}{STRUCK_SIGN}', 1)}{text[high:]}"
+    return text
+
+
+def without_struck(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """The text with spaces in place of these spans, so that offsets stay."""
+    for low, high in spans:
+        text = text[:low] + " " * (high - low) + text[high:]
+    return text
+
+
 @dataclass(frozen=True, slots=True)
 class EvidencePassage:
     """A passage with what it takes to understand it: the one shape of evidence for judges, audits, checks and readers.
@@ -141,6 +167,16 @@ class EvidencePassage:
     text: str
     context: tuple[ContextPiece, ...] = ()
     whole: bool = False
+
+    @property
+    def struck(self) -> tuple[tuple[int, int], ...]:
+        """The spans of its text that the page crosses out."""
+        spans = (
+            (max((piece.start or 0) - self.start, 0), min((piece.end or 0) - self.start, len(self.text)))
+            for piece in self.context
+            if piece.role is ContextRole.STRUCK
+        )
+        return tuple((low, high) for low, high in spans if low < high)
 
 
 def arranged(passages: Iterable[EvidencePassage]) -> tuple[EvidencePassage, ...]:
@@ -335,6 +371,11 @@ class Evidence:
         quote = self.quote
         return EvidencePassage(quote.document_id, quote.start, quote.end, quote.text, self.context)
 
+    @property
+    def standing(self) -> str:
+        """The words of the quote that its page does not cross out."""
+        return without_struck(self.quote.text, self.passage.struck)
+
 
 class NoteForm(StrEnum):
     """What a note taken from a page is a piece of; a writer makes prose, steps or a table of it."""
@@ -368,6 +409,18 @@ class Claim:
     group: str = ""
     holds_for: str = ""
     direct: int = 0
+
+    @property
+    def standing(self) -> str:
+        """Its text without what the pages cross out."""
+        return without_struck(self.text, self.struck_in(self.text))
+
+    def struck_in(self, text: str) -> tuple[tuple[int, int], ...]:
+        """Where its words are printed in this text as those that its pages cross out, with the signs around them."""
+        gone = {piece.text for e in self.evidence for piece in e.context if piece.role is ContextRole.STRUCK}
+        either = "|".join(r"\s+".join(map(re.escape, words.split())) for words in sorted(gone, key=len, reverse=True))
+        sign = re.escape(STRUCK_SIGN)
+        return tuple(found.span() for found in re.finditer(f"{sign}(?:{either}){sign}", text)) if gone else ()
 
 
 # Name of the check that a claim carries none of whose pages could be confirmed before writing.

@@ -35,7 +35,8 @@ class Sentence:
     `proof` says how it earned its place (None: a connective, or a report of schema 1), `judgement` names the entry of
     `Report.judgements` behind it. A derived sentence names its premises in `claim_ids`. `marked` are the spans of
     `text` that tell most, `code` those that are set as code (names of settings, commands, files); the first `lead`
-    characters say what it is about and are set apart. In an excerpt of code the text may have several lines.
+    characters say what it is about and are set apart; `struck` are those that its page crosses out, each with the "~~"
+    around it. In an excerpt of code the text may have several lines.
     """
 
     text: str
@@ -49,6 +50,7 @@ class Sentence:
     marked: tuple[tuple[int, int], ...] = ()
     code: tuple[tuple[int, int], ...] = ()
     lead: int = 0
+    struck: tuple[tuple[int, int], ...] = ()
 
 
 class BlockForm(StrEnum):
@@ -313,6 +315,7 @@ class Styled:
     tells: bool = False
     is_code: bool = False
     leads: bool = False
+    is_struck: bool = False
 
 
 def styled(sentence: Sentence, printed: str, span: tuple[int, int] | None = None) -> Iterator[Styled]:
@@ -321,12 +324,15 @@ def styled(sentence: Sentence, printed: str, span: tuple[int, int] | None = None
     first, last = span or (0, len(printed))
     marked = [(start + shift, end + shift) for start, end in sentence.marked]
     code = [(start + shift, end + shift) for start, end in sentence.code]
+    struck = [(start + shift, end + shift) for start, end in sentence.struck]
     lead = sentence.lead if not shift else 0
-    cuts = {first, last, lead, *(at for pair in (*marked, *code) for at in pair)}
+    cuts = {first, last, lead, *(at for pair in (*marked, *code, *struck) for at in pair)}
     edges = sorted(at for at in cuts if first <= at <= last)
     for start, end in pairwise(edges):
-        tells, is_code = (any(low <= start and end <= high for low, high in spans) for spans in (marked, code))
-        yield Styled(printed[start:end], tells, is_code, end <= lead)
+        tells, is_code, gone = (
+            any(low <= start and end <= high for low, high in spans) for spans in (marked, code, struck)
+        )
+        yield Styled(printed[start:end], tells, is_code, end <= lead, gone)
 
 
 def names_in(text: str, names: Iterable[str]) -> tuple[tuple[int, int], ...]:

@@ -19,6 +19,7 @@ from pincite.domain.layout import (
     Laid,
     Listing,
     Paragraphs,
+    Piece,
     Quotation,
     Run,
     Sentence,
@@ -62,11 +63,11 @@ SEARCHED_FOR = "searched for:"
 PART_WORDS = {
     PartStatus.ANSWERED: "answered",
     PartStatus.PARTLY: "answered in part",
-    PartStatus.NOT_HERE: "not in these sources",
+    PartStatus.NOT_HERE: "no sure answer found",
 }
 EXCLUDE_EACH_OTHER = "These statements exclude each other:"
-TOUCHED_ON = "**No answer found.** Nothing that was read states one; what follows only touches on the question."
-NO_ANSWER = "**Not enough evidence.** Nothing that was read supports an answer, so none is given."
+TOUCHED_ON = "**No sure answer.** No passage was found that surely answers this; the nearest are below."
+NO_ANSWER = "**Not enough evidence.** No passage was found that answers this, so no answer is given."
 PARTIAL_ANSWER = "*This report is partial: not every part of the question could be answered.*"
 
 _PLAIN_MARK = re.compile(r"(?<!\\)\[(\d+)\](?!\()")
@@ -292,8 +293,15 @@ def _laid(laid: Laid, *, bare: bool = False) -> str:
 def _run(pieces: Run, *, bare: bool, marked: bool = True) -> str:
     if bare:
         shown = ((piece, one_line(without_controls(piece.text))) for piece in pieces)
-        return " ".join(escape(text) if piece.span else _words(piece.sentence, text) for piece, text in shown)
+        return " ".join(_part(piece, text) if piece.span else _words(piece.sentence, text) for piece, text in shown)
     return " ".join(_sentence(piece.sentence, marked=marked) for piece in pieces)
+
+
+def _part(piece: Piece, printed: str) -> str:
+    """The words of a cell of a row that stands as on its page."""
+    first, last = piece.span or (0, 0)
+    struck = tuple((low - first, high - first) for low, high in piece.sentence.struck if first <= low and high <= last)
+    return _words(Sentence(piece.text, SentenceKind.CONNECTIVE, struck=struck), printed)
 
 
 def _name(text: str, code: Sequence[str]) -> str:
@@ -303,10 +311,12 @@ def _name(text: str, code: Sequence[str]) -> str:
 
 
 def _words(sentence: Sentence, printed: str) -> str:
-    """The words of a sentence, names in code spans and what it is about in bold."""
-    if not (sentence.code or sentence.lead) or one_line(printed) != printed:
+    """The words of a sentence, names in code spans, what it is about in bold, what its page crosses out as that."""
+    if not (sentence.code or sentence.lead or sentence.struck) or one_line(printed) != printed:
         return escape(printed)
     special = {match.start() for match in _SPECIAL.finditer(printed)}
+    shift = len(printed) - len(sentence.text)
+    special.difference_update(at + shift for low, high in sentence.struck for at in (low, low + 1, high - 2, high - 1))
     lead, rest, at = "", "", 0
     for run in styled(replace(sentence, marked=()), printed):
         plain = (f"\\{sign}" if place in special else sign for place, sign in enumerate(run.text, start=at))

@@ -13,7 +13,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from pincite.domain.errors import QuoteMismatch
-from pincite.domain.evidence import CONTEXT_CHARS, Quote, QuoteRecord, seal_quote
+from pincite.domain.evidence import CONTEXT_CHARS, Quote, QuoteRecord, seal_quote, with_struck, without_struck
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import document_id
 from pincite.domain.items import Item
@@ -287,6 +287,18 @@ class Document:
             for mark in self.blocks[index].marks
             if mark.kind in kinds and mark.start + begin < end and mark.end + begin > start
         )
+
+    def as_shown(self, start: int, end: int) -> str:
+        """`text[start:end]` with what the page crosses out between "~~"."""
+        return with_struck(self.text[start:end], self._struck(start, end))
+
+    def standing(self, start: int, end: int) -> str:
+        """`text[start:end]` with spaces in place of what the page crosses out, so that offsets stay."""
+        return without_struck(self.text[start:end], self._struck(start, end))
+
+    def _struck(self, start: int, end: int) -> list[tuple[int, int]]:
+        found = self.marks_in(start, end, (MarkKind.STRUCK,)) if start < end else ()
+        return [(max(mark.start, start) - start, min(mark.end, end) - start) for mark in found]
 
     def is_secondary(self, start: int, end: int) -> bool:
         """Whether all of `[start, end)` shows only to who asks for it."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from pincite.domain.evidence import Proof, VerdictStatus
+from pincite.domain.evidence import STRUCK_SIGN, Proof, VerdictStatus
 from pincite.domain.frozen import dataclass
 from pincite.domain.layout import Sentence, Styled, styled
 from pincite.domain.markdown import day, labelled, one_line, without_controls
@@ -84,10 +84,12 @@ def refusal(claim: RejectedClaim) -> str:
 def styled_pieces(sentence: Sentence, span: tuple[int, int] | None = None) -> Iterator[Styled]:
     """The printed words of a sentence in runs that look alike: telling words, names set as code, what it is about.
 
-    `span` takes only a part of `sentence.text`: a cell of a row that is printed word for word.
+    `span` takes only a part of `sentence.text`: a cell of a row that is printed word for word. What is struck looks so
+    and needs no signs around it.
     """
     for run in styled(sentence, sentence.text if span else labelled(sentence), span):
-        yield replace(run, text=without_controls(run.text))
+        text = run.text.removeprefix(STRUCK_SIGN).removesuffix(STRUCK_SIGN) if run.is_struck else run.text
+        yield replace(run, text=without_controls(text))
 
 
 def place_of(title: str, path: Sequence[str]) -> str:

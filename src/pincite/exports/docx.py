@@ -309,6 +309,7 @@ def _styled(run: Styled) -> str:
     """A run of a sentence; code of a page keeps its lines and the space it begins them with."""
     look = f'<w:rFonts w:ascii="{CODE_FONT}" w:hAnsi="{CODE_FONT}"/>' if run.is_code else ""
     look += "<w:b/>" if run.tells or run.leads else ""
+    look += "<w:strike/>" if run.is_struck else ""
     lines = (f'<w:t xml:space="preserve">{xml_escape(_NO_XML.sub("", line))}</w:t>' for line in run.text.split("\n"))
     return f"<w:r>{f'<w:rPr>{look}</w:rPr>' * bool(look)}{'<w:br/>'.join(lines)}</w:r>"
 

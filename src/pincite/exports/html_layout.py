@@ -71,6 +71,7 @@ def styled_html(sentence: Sentence, span: tuple[int, int] | None = None) -> str:
 def _styled(run: Styled) -> str:
     text = escape(run.text)
     text = f"<code>{text}</code>" if run.is_code else text
+    text = f"<s>{text}</s>" if run.is_struck else text
     text = f'<b class="telling">{text}</b>' if run.tells else text
     return f"<strong>{text}</strong>" if run.leads else text
 

@@ -74,17 +74,18 @@ def prepare(extractor: "Extractor", page: RawPage) -> PreparedPage | Unread:
         return Unread("empty_content", "the page holds no text")
     title = document.title or page.url.rsplit("/", 1)[-1]
     passages = cut_passages(document)
-    embedded = [passage_text(title, p.draft.section, document.text[p.draft.start : p.draft.end]) for p in passages]
+    text = document.standing(0, len(document.text))  # what is crossed out is shown in no list of pages
+    embedded = [passage_text(title, p.draft.section, text[p.draft.start : p.draft.end]) for p in passages]
     return PreparedPage(
         document_id=document.document_id,
         title=title,
         title_terms=" ".join(index_terms(title)),
         language=document.language,
         published_at=document.published_at or document.modified_at,
-        text=document.text,
+        text=text,
         passages=passages,
         vector_keys=tuple(map(vector_key, embedded)),
-        words=page_words(document.text),
+        words=page_words(text),
         reading=_packed(document),
     )
 

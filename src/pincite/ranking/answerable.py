@@ -46,7 +46,7 @@ def part_likelihood(ranking: Ranking) -> float:
 
 
 def is_here(ranking: Ranking) -> bool:
-    """Whether a part may be said to be answered at least in part; else it is "not in these sources"."""
+    """Whether a part may be said to be answered at least in part; else no sure answer is found."""
     return part_likelihood(ranking) >= _thresholds(ranking)["here"]
 
 

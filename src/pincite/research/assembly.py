@@ -297,7 +297,10 @@ class _Wording:
             own = line.code if text.startswith(line.text) else ()
             code = apart((*own, *names_in(text, names)))
         lead = line.lead if text.startswith(line.text) else 0
-        return Sentence(text, states, ids, cited, line.label, line.opens, proof, judged, line.marked, code, lead)
+        struck = apart(span for item in line.items for span in item.claim.struck_in(text))
+        return Sentence(
+            text, states, ids, cited, line.label, line.opens, proof, judged, line.marked, code, lead, struck
+        )
 
     def _set_as_code(self, line: Line) -> Iterator[str]:
         """The names that the pages set as code in the passages that a line quotes."""

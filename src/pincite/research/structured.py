@@ -283,7 +283,7 @@ def _passages(place: Field, value: Json, items: Mapping[str, VerifiedClaim]) -> 
         {"url": e.url, "snapshot_id": e.snapshot_id, "claim": item.claim.text, **_quote(e.quote.record())}
         for item in items.values()
         for e in item.claim.evidence
-        if e.relation is Relation.SUPPORTS and standing(place, value, e.quote.text)
+        if e.relation is Relation.SUPPORTS and standing(place, value, e.standing)
     ]
 
 

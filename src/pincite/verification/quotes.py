@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from pincite.domain.evidence import ContextRole, EvidencePassage, arranged
+from pincite.domain.evidence import ContextRole, EvidencePassage, arranged, with_struck
 from pincite.domain.frozen import dataclass
 from pincite.text.normalise import Folded, fold
 from pincite.text.sentences import Span, sentences
@@ -118,8 +118,6 @@ def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
 # Whether a sentence is in its source's own words: slices of one page, joined only by what changes nothing.
 
 _END_MARKS = " .!?;:"
-# In place of a sentence with words that the page crosses out: nobody quotes it as it stands.
-_STRUCK = "\0"
 _LEADS = frozenset({ContextRole.TITLE, ContextRole.HEADING, ContextRole.TERM, ContextRole.LIST_INTRO})
 # The marks that a term ends with ("--continue::", "<commit>...") before the one that joins it to its line.
 _JOINT = re.compile(r"(?:[.:;?!…]{0,6}| -) ")
@@ -178,13 +176,15 @@ def _made_of(wanted: str, page: Sequence[EvidencePassage]) -> bool:
 
 
 def _sentences(passage: EvidencePassage) -> Iterator[str]:
-    struck = [piece for piece in passage.context if piece.role is ContextRole.STRUCK and piece.start is not None]
+    """Its sentences; whoever quotes one of which the page crosses out a part says so."""
+    struck = passage.struck
     for span in sentences(passage.text):
-        low, high = passage.start + span.start, passage.start + span.end
-        if any((piece.start or 0) < high and (piece.end or 0) > low for piece in struck):
-            yield _STRUCK
-        else:
-            yield from map(_plain, passage.text[span.start : span.end].split("\n"))
+        own = [
+            (max(low, span.start) - span.start, min(high, span.end) - span.start)
+            for low, high in struck
+            if low < span.end and high > span.start
+        ]
+        yield from map(_plain, with_struck(passage.text[span.start : span.end], own).split("\n"))
 
 
 def _plain(text: str) -> str:

@@ -152,7 +152,7 @@ def test_parts_are_listed_where_one_is_open() -> None:
     assert (
         "## What is missing\n\n- How high is it? – answered\n- Who built it and when? – answered in part: when" in text
     )
-    assert "\n- Who painted it? – not in these sources" in text
+    assert "\n- Who painted it? – no sure answer found" in text
     assert "What is missing" not in render_markdown(replace(REPORT, parts=(answered,), gaps=()))
 
 

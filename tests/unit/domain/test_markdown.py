@@ -165,3 +165,14 @@ def test_code_and_bold_leave_every_word_as_it_is(text: str, places: list[int], l
     assert all(f"`{line[start:end]}`" in printed for start, end in code)
     answer = printed.split(f"## {ANSWER_HEADING}")[1].split("\n\n")[1]
     assert shown(answer).replace(" ", "") == f"{line}[1][2]".replace(" ", "")
+
+
+def test_only_what_a_page_crosses_out_is_struck_and_its_tildes_are_words() -> None:
+    report = report_stating("The operators ~~ and !~~ match; it costs ~~9~~ 8.")
+    first = report.summary.sentences[0]
+    low = first.text.index("~~9~~")
+    struck = replace(report.summary, sentences=(replace(first, struck=((low, low + 5),)),))
+    text = render_markdown(replace(report, summary=struck))
+    line = next(line for line in text.splitlines() if " ~~9~~ " in line)
+    assert [t.type for t in tokens(line) if t.type.startswith("s_")] == ["s_open", "s_close"]
+    assert "The operators ~~ and !~~ match; it costs 9 8." in shown(line)

@@ -42,6 +42,8 @@ def test_the_mark_reaches_the_lines_that_a_judge_is_shown(html: str, said: str, 
 def test_a_sentence_with_a_struck_figure_is_no_quote_and_its_figure_no_fact() -> None:
     found = passage("<p>The kettle costs <del>90</del> 70 dollars.</p>", "The kettle costs 90 70 dollars.")
     assert not is_quoted("The kettle costs 90 70 dollars.", [found])
+    assert is_quoted("The kettle costs ~~90~~ 70 dollars.", [found]), "who shows what is struck as struck quotes it"
+    assert not is_quoted("The kettle costs 90 ~~70~~ dollars.", [found])
 
     async def outcomes(statement: str) -> tuple[VerdictStatus, list[FactOutcome]]:
         proven = (await prove([Statement(statement, (found,))], None, at=datetime(2026, 1, 1, tzinfo=UTC)))[0]
@@ -59,3 +61,4 @@ def test_a_sentence_beside_the_struck_one_is_quoted() -> None:
     found = passage("<p>It is made of steel. It costs <s>90</s> 70 dollars.</p>", said)
     assert is_quoted("It is made of steel.", [found])
     assert not is_quoted(said, [found])
+    assert is_quoted("It is made of steel. It costs ~~90~~ 70 dollars.", [found])

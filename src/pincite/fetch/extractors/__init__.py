@@ -94,7 +94,7 @@ def installed() -> Mapping[str, str]:
 class BytesExtractor:
     """Implements `ports.Extractor` in this process; picklable, so that a worker can be given one."""
 
-    revision = "17"
+    revision = "18"
     """Changes when pages read differently, so that stored readings are made anew."""
 
     def extract(self, body: bytes, url: str, content_type: str | None) -> Document:

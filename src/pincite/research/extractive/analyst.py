@@ -279,8 +279,8 @@ def _gap(part: SubQuestion, found: _Found, claims: Sequence[Claim], pages: int, 
         if is_answered(found.ranking) and not lacking:
             return None
         return Gap(part.text, lacking or "these passages may not be the whole answer", queries, touched=True)
-    read = "the one page read does not answer this" if pages == 1 else f"none of the {pages} pages read answers this"
-    return Gap(part.text, f"not in these sources: {lacking or f'{read}, as far as can be seen'}", queries)
+    read = " in the one page read" if pages == 1 else f" in any of the {pages} pages read"
+    return Gap(part.text, f"no sure answer found{f': {lacking}' if lacking else read}", queries)
 
 
 def _also(claim: Claim, page: ReadPage, pages: Sequence[ReadPage]) -> Claim:

@@ -135,7 +135,7 @@ def tells_figure(document: Document, start: int, end: int) -> bool:
     """Whether a sentence tells a figure with its unit, or, in the entry of an option or setting, any figure."""
     told = [
         (figure, figure.kind == "version" or _NAMED_NUMBER.search(before) is not None)
-        for figure, before in quantities(document.text[start:end])
+        for figure, before in quantities(document.standing(start, end))
     ]
     if any(figure.dimension and not named for figure, named in told):
         return True

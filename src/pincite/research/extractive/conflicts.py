@@ -67,7 +67,7 @@ def conflicts_between(checked: Sequence[VerifiedClaim], pages: Mapping[str, Read
 
 
 def _read(item: VerifiedClaim) -> _Read:
-    terms = key_terms(item.claim.text)
+    terms = key_terms(item.claim.standing)
     figures = frozenset(term for term in terms if any(character.isdigit() for character in term))
     return _Read(item, frozenset(terms) - figures, figures)
 
@@ -118,7 +118,7 @@ def _between_figures(group: Sequence[_Read], pages: Mapping[str, ReadPage]) -> C
 
 def _figures_of(one: _Read, common: frozenset[str]) -> str:
     """The figures of a claim that the other sides don't have, as written, each with its unit."""
-    text = one.item.claim.evidence[-1].quote.text
+    text = one.item.claim.evidence[-1].standing
     found = []
     for match in _FIGURE.finditer(text):
         if not set(key_terms(match.group())) <= common:

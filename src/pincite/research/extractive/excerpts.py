@@ -119,7 +119,7 @@ def claims_of(excerpt: Excerpt, page: ReadPage, part: str, group: str, confidenc
     """One claim for each unit, in its page's own words; those of one excerpt share a group."""
     made = []
     for unit in excerpt.units:
-        raw = page.document.text[unit.start : unit.end]
+        raw = page.document.as_shown(unit.start, unit.end)
         text = (
             raw
             if excerpt.form is NoteForm.STATEMENT
@@ -139,7 +139,7 @@ def claims_of(excerpt: Excerpt, page: ReadPage, part: str, group: str, confidenc
                 claim_id(text, part),
                 text,
                 part,
-                claim_type(text),
+                claim_type(page.document.standing(unit.start, unit.end)),
                 confidence,
                 evidence=(evidence,),
                 form=excerpt.form,
@@ -200,7 +200,7 @@ def _units(document: Document, index: int, passage: RankedPassage) -> Iterator[t
         return
     for span in sentences(block.text):
         found = Span(base + span.start, base + span.end)
-        if low <= found.start and found.end <= high and _says_something(block.text[span.start : span.end]):
+        if low <= found.start and found.end <= high and _says_something(document.standing(found.start, found.end)):
             yield index, found
 
 

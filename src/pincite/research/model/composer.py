@@ -62,10 +62,10 @@ class Composer:
         claims = tuple(c for c in self._manuscript.claims.values() if c.sub_question == sub_question.text)
         missing = self._manuscript.missing.get(sub_question.sub_question_id)
         if missing is not None:
-            reason = plain_line(missing.what) or "not in these sources: no page read says it"
+            reason = plain_line(missing.what) or "no sure answer found in the pages read"
             return Analysis(claims, (Gap(sub_question.text, reason, queries, touched=bool(claims)),))
         if not claims and not self._manuscript.claims:
-            reason = "no page could be read" if not progress.pages else "not in these sources: no page read says it"
+            reason = "no page could be read" if not progress.pages else "no sure answer found in the pages read"
             return Analysis(gaps=(Gap(sub_question.text, reason, queries),))
         return Analysis(claims, (), claims[0].confidence if claims else 0.0)
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from pincite.domain.frozen import dataclass
 from pincite.domain.model import Material
-from pincite.domain.page import BlockKind, Document, MarkKind
+from pincite.domain.page import BlockKind, Document
 from pincite.domain.plan import ReadPage
 from pincite.ranking.passages import Draft, drafts
 from pincite.ranking.ranker import PassageRanker, Source
@@ -231,7 +231,7 @@ class SourceBook:
                 self._counts[letter] += 1
                 name = f"{letter}{self._counts[letter]}"
                 self.lines[name] = Line(name, span, text, page.url)
-                first, *rows = _as_shown(document, span).split("\n")
+                first, *rows = document.as_shown(span.start, span.end).split("\n")
                 yield name, first
                 for row in rows:
                     yield _GOES_ON, row
@@ -384,20 +384,8 @@ def _cut(document: Document, start: int, end: int) -> list[Span]:
 
 def _holds(document: Document, span: Span) -> bool:
     """Whether it has a word that the page does not cross out."""
-    struck = document.marks_in(span.start, span.end, (MarkKind.STRUCK,))
-    left = document.text[span.start : span.end]
-    for mark in reversed(struck):
-        left = left[: max(mark.start - span.start, 0)] + left[max(mark.end - span.start, 0) :]
-    return any(character.isalnum() for character in left) or (not struck and bool(left.strip()))
-
-
-def _as_shown(document: Document, span: Span) -> str:
-    """The text of a line with what its page crosses out between "~~"."""
-    text = document.text[span.start : span.end]
-    for mark in reversed(document.marks_in(span.start, span.end, (MarkKind.STRUCK,))):
-        low, high = max(mark.start - span.start, 0), min(mark.end - span.start, len(text))
-        text = f"{text[:low]}~~{text[low:high]}~~{text[high:]}"
-    return text
+    left, text = document.standing(span.start, span.end), document.text[span.start : span.end]
+    return any(character.isalnum() for character in left) or (left == text and bool(left.strip()))
 
 
 def _listings(text: str) -> Iterator[Span]:

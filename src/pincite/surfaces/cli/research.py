@@ -190,7 +190,7 @@ def present(answer: Answer, *, hint: bool = True) -> None:
     if hint and report.claims:
         note(f"Every sentence with its passage: pincite runs export {report.run_id} -o report.html")
     if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:
-        note("Nothing that was read supports an answer [INSUFFICIENT_EVIDENCE]. Try other sources.")
+        note("No passage was found that surely answers this [INSUFFICIENT_EVIDENCE]. Try other sources.")
         raise typer.Exit(EXIT_CODES["INSUFFICIENT_EVIDENCE"])
     if failed is not None:
         if isinstance(failed, CoverageNotMet):  # a file that was not written was told when that was tried
