@@ -23,7 +23,7 @@ install: $(STAMP)
 
 # uv compiles nothing. Loaded once here, these are not compiled again by each command where Python may not write it down.
 LOADED := pincite.engine, pincite.surfaces.cli.app, pincite.surfaces.cli.web, pincite.storage.service, \
-	pincite.fetch.service, pincite.fetch.worker_process, pincite.fetch.extractors.html, trafilatura, aiohttp
+	pincite.fetch.service, pincite.runtime.reader_process, pincite.fetch.extractors.html, trafilatura, aiohttp
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Pincite needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }

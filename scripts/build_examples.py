@@ -30,7 +30,7 @@ from warcio.warcwriter import WARCWriter
 from pincite.embeddings.local import WEIGHTS_SHA256, MiniLm
 from pincite.fetch.extractors import BytesExtractor
 from pincite.library.folder import FileEntry, Source, pages_of
-from pincite.library.reading import PreparedPage, prepare
+from pincite.library.reading import PreparedPage, read_all
 from pincite.library.records import Manifest, RawPage, SourceLimits
 from pincite.library.vectors import packed
 from pincite.ranking.passages import passage_text, vector_key
@@ -187,8 +187,9 @@ def build(folders: dict[str, Path]) -> tuple[bytes, int]:
 def vectors_of(archive: Path) -> dict[bytes, Sequence[float]]:
     """The vectors of all passages, by the keys that the index looks them up by."""
     texts = []
-    for page in pages_of(Source(archive.parent, archive.name, Manifest(""), SourceLimits()), entry_of(archive)):
-        prepared = prepare(BytesExtractor(), page) if isinstance(page, RawPage) else None
+    found = pages_of(Source(archive.parent, archive.name, Manifest(""), SourceLimits()), entry_of(archive))
+    pages = ((page.url, page) for page in found if isinstance(page, RawPage))
+    for _, _, prepared in read_all(pages, BytesExtractor(), workers=0, deadline_s=0.0):
         if isinstance(prepared, PreparedPage):
             drafts = [passage.draft for passage in prepared.passages]
             texts += [passage_text(prepared.title, d.section, prepared.text[d.start : d.end]) for d in drafts]

@@ -44,7 +44,7 @@ _PEER = "peer"
 _LOOK_S = 0.1
 # Pages from here on are looked through in a thread: the loop is for everybody.
 _LARGE_BYTES = 300_000
-# As many as there are reading processes (`fetch.worker`).
+# As many as there are reading processes (`runtime.readers`).
 _READS_AT_ONCE = 2
 
 _log = logging.getLogger(__name__)

@@ -76,7 +76,7 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
         Args:
             path: a folder of HTML, Markdown, text and other pages, a WARC, or a WACZ.
             index_dir: where indexes are kept, one SQLite file for each library.
-            extractor: reads pages; picklable when `workers` is above 0.
+            extractor: reads pages; a dataclass of JSON values when `workers` is above 0.
             revision: changes when the extractor reads differently; all pages are then read again.
             workers: child processes that read pages; 0 reads in this process.
             limits: bounds of reading.

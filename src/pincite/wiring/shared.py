@@ -26,7 +26,8 @@ from pincite.settings import Settings
 from pincite.storage.redis_store import Link
 
 if TYPE_CHECKING:
-    from pincite.fetch.worker import ExtractorPool
+    from pincite.domain.page import Document
+    from pincite.runtime.readers import ReaderPool
     from pincite.storage.service import Storage
 
 
@@ -111,7 +112,7 @@ class Shared:
         self._kept = kept
         self._storage: Storage | None = None
         self._dispatcher: Dispatcher | None = None
-        self._readers: ExtractorPool | None = None
+        self._readers: ReaderPool[Document] | None = None
         self._redis: CommonRedis | None = None
         self._opening = anyio.Lock()
 
@@ -137,13 +138,16 @@ class Shared:
             return self._storage
 
     @property
-    def readers(self) -> "ExtractorPool":
+    def readers(self) -> "ReaderPool[Document]":
         """Pages from outside are read in processes that can be killed."""
         if self._readers is None:
-            from pincite.fetch.extractors import BytesExtractor, installed
-            from pincite.fetch.worker import ExtractorPool
+            from pincite.domain.page import Document
+            from pincite.fetch.extractors import READER, BytesExtractor, installed
+            from pincite.runtime.readers import ReaderPool
 
-            self._readers = ExtractorPool(installed=installed, revision=BytesExtractor.revision)
+            self._readers = ReaderPool(
+                Document, READER, lambda: {"known": dict(installed())}, revision=BytesExtractor.revision
+            )
             self._kept.on_close(self._readers.close)
         return self._readers
 

@@ -14,16 +14,18 @@ from tests.fakes.storage import MemoryCache
 
 import pincite
 from pincite.apis.client import ApiSettings
+from pincite.domain.events import Json
 from pincite.domain.evidence import EvidenceLine, JudgeCase, JudgementLabel
 from pincite.domain.fetch import FetchRequest
+from pincite.domain.page import Document
 from pincite.domain.search import Query
 from pincite.fetch import extractors
 from pincite.fetch.hosted import HostedSurroundings
 from pincite.fetch.resolver import VettedResolver
 from pincite.fetch.robots_gate import Admission
-from pincite.fetch.worker import ExtractorPool
 from pincite.ranking.ranker import Source
 from pincite.runtime.concurrency import resource_pool
+from pincite.runtime.readers import ReaderPool
 from pincite.settings import Settings
 from pincite.surfaces.cli.files import report_formats
 from pincite.testing.clock import FrozenClock
@@ -89,7 +91,8 @@ def test_an_extractor() -> None:
     document = pincite.extract(CALENDAR, "https://page.example/a.ics", "text/calendar; charset=utf-8")
     assert document.text.split("\n\n") == ["Release party", "Begins: 20261124T180000Z", "Place: Brest"]
     assert pincite.extract(b"Plain words.", "https://page.example/a", "text/plain").extractor != "calendar"
-    with ExtractorPool(1, installed=extractors.installed) as pool:
+    told: dict[str, Json] = {"known": dict(extractors.installed())}
+    with ReaderPool(Document, extractors.READER, lambda: told, size=1) as pool:
         assert pool.extract(CALENDAR, "https://page.example/a.ics", "text/calendar").text == document.text
 
 

@@ -202,8 +202,8 @@ def test_a_page_that_kills_or_hangs_its_reader_costs_only_itself(folder: Path, o
     report = open_library(folder, workers=2, extractor=extractor).refresh()
     assert report.pages == 1
     assert {(s.place.rsplit("/", 1)[-1], s.reason) for s in report.skipped} == {
-        ("bees.html", "reader_died"),
-        ("owls.html", "internal"),
+        ("bees.html", "parser_died"),
+        ("owls.html", "parser_failed"),
     }
 
 

@@ -5,11 +5,14 @@ from functools import cache
 from importlib import import_module
 
 from pincite.domain.errors import EmptyContent, TooLarge, UnsupportedContentType
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import Document
 from pincite.fetch.extractors.charset import decode
 from pincite.fetch.extractors.sniffing import Format, format_of
 
 PLUGINS = "pincite.extractors"
+READER = f"{__name__}:read"
+"""What processes that read pages from outside run (`runtime.readers`)."""
 # Decoded; above twice the default limit of fetching. The tree takes about ten times as much memory.
 MAX_HTML_BYTES = 5_000_000
 # Plain text needs no tree: it may be longer.
@@ -41,7 +44,7 @@ def extract(content: bytes, url: str, content_type: str | None = None) -> Docume
     """The document in `content`, read in this process behind the input guards.
 
     The bytes decide what they are; `content_type` only helps where they leave it open. Native parsers can be killed
-    by some inputs no guard knows: services read through `fetch.worker` instead.
+    by some inputs no guard knows: services read through `runtime.readers` instead.
 
     Errors:
         EmptyContent: no bytes, or no text a reader would see.
@@ -83,16 +86,17 @@ def read(content: bytes, url: str, content_type: str | None, known: Mapping[str,
 def installed() -> Mapping[str, str]:
     """Extractors of installed packages (`module:class`) by the media type that they read.
 
-    Nobody installs one without meaning it. A process that reads is told by the one that starts it (`worker`): to look
-    takes it half as long as all it loads for a page.
+    Nobody installs one without meaning it. A process that reads is told by the one that starts it: to look takes
+    it half as long as all it loads for a page.
     """
     from importlib.metadata import entry_points
 
     return {entry.name.lower(): entry.value for entry in entry_points(group=PLUGINS)}
 
 
+@dataclass(frozen=True, slots=True)
 class BytesExtractor:
-    """Implements `ports.Extractor` in this process; picklable, so that a worker can be given one."""
+    """Implements `ports.Extractor` in this process; a dataclass, so that others can be told to make one."""
 
     revision = "18"
     """Changes when pages read differently, so that stored readings are made anew."""

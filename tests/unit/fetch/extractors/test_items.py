@@ -8,7 +8,7 @@ from pincite.domain.evidence import ContextRole
 from pincite.domain.items import Item, ItemKind
 from pincite.domain.page import Document
 from pincite.fetch.extractors import extract
-from pincite.fetch.worker_process import pack_document, unpack_reply
+from pincite.runtime.reader_process import pack, unpack
 from pincite.text.context import context_of
 
 ASKED = "How tall is the Varden lighthouse, counted from the rock it stands on?"
@@ -219,7 +219,7 @@ def test_data_made_to_break_readers_breaks_nothing(data: object) -> None:
     assert ANSWERED in document.text
     assert len(document.structure) < 15
     assert all(len(item.author) <= 200 and "\u202e" not in item.name for item in document.structure)
-    assert unpack_reply(pack_document(document)) == document
+    assert unpack(Document, pack(document)) == document
 
 
 def test_a_thread_as_long_as_a_page_may_be_is_cut() -> None:

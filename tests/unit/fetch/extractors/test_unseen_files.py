@@ -13,7 +13,7 @@ from pincite.domain.page import Document
 from pincite.fetch.extractors import extract
 from pincite.fetch.extractors.blocks import BlockWalk
 from pincite.fetch.extractors.dom import parse
-from pincite.fetch.worker_process import pack_document, unpack_reply
+from pincite.runtime.reader_process import pack, unpack
 
 CASES = json.loads(
     (Path(__file__).parents[3] / "conformance" / "data" / "injection_cases.json").read_text(encoding="utf-8")
@@ -199,7 +199,7 @@ def test_what_is_folded_away_is_marked() -> None:
         VISIBLE: False, "Height": False, "41 metres": True, "a | b\n1 | 2": True, "Deeper": True, "Deepest": True,
         "Open": False, "After": False,
     }  # fmt: skip
-    assert unpack_reply(pack_document(document)) == document
+    assert unpack(Document, pack(document)) == document
     start = document.text.rindex("41 metres")
     assert document.is_secondary(start, start + 9)
     assert not document.is_secondary(0, start + 9)

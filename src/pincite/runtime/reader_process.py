@@ -1,4 +1,4 @@
-"""The inside of a reading worker: a process that takes bodies from its standard input and answers with documents.
+"""The inside of a reading process: it takes bodies from its input and answers with what a reader makes of them.
 
 It never opens a socket or a file of its own, keeps to its memory limit, and leaves when its parent is gone.
 """
@@ -13,37 +13,39 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from pincite.domain import errors
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import ParseError, PinciteError, TooLarge
-from pincite.domain.page import Document
 
-# How a document crosses from a worker process: compact JSON, never pickle, since the sender read hostile input.
-
-
-def pack_document(document: Document) -> bytes:
-    """The document as bytes for `unpack_reply`."""
-    return _bytes({"document": to_json(document, sparse=True)})
+# How an answer crosses from a reading process: compact JSON, never pickle, since the sender read hostile input.
+T = TypeVar("T")
+# A closed list: a process that a page has taken over may answer what it likes.
+PAGE_ERRORS = (errors.EmptyContent, errors.UnsupportedContentType, TooLarge, errors.ExtraNotInstalled, ParseError)
 
 
-def pack_error(error: errors.PinciteError) -> bytes:
-    """The error as bytes for `unpack_reply`."""
+def pack(made: object) -> bytes:
+    """What a reader made as bytes for `unpack`."""
+    return _bytes({"made": to_json(made, sparse=True)})
+
+
+def pack_error(error: PinciteError) -> bytes:
+    """The error as bytes for `unpack`."""
     return _bytes({"error": [error.code, error.message, error.reason, error.hint, error.context]})
 
 
-def unpack_reply(reply: bytes) -> Document:
-    """The document in a reply.
+def unpack(kind: type[T], reply: bytes) -> T:
+    """The value in a reply.
 
     Errors:
-        ParseError: the reply makes no sense. And whatever error the worker sent.
+        ParseError: the reply makes no sense. And whatever error the process sent.
     """
     try:
         value = json.loads(reply)
-        told = _error(*value["error"]) if "error" in value else from_json(Document, value["document"])
-    except (ValueError, TypeError, KeyError, errors.ParseError) as error:
-        raise errors.ParseError("the reader gave no sensible answer", reason="parser_failed") from error
+        told = _error(*value["error"]) if "error" in value else from_json(kind, value["made"])
+    except (ValueError, TypeError, KeyError, RecursionError, ParseError) as error:
+        raise ParseError("the reader gave no sensible answer", reason="parser_failed") from error
     if isinstance(told, PinciteError):
         raise told
     return told
@@ -53,21 +55,19 @@ def _bytes(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def _error(code: str, message: str, reason: str, hint: str, context: dict[str, Any]) -> errors.PinciteError:
-    kinds = (errors.EmptyContent, errors.UnsupportedContentType, errors.TooLarge, errors.ExtraNotInstalled)
-    # From a closed list: a process that a page has taken over may answer what it likes.
-    kind = next((kind for kind in kinds if kind.code == code), errors.ParseError)
+def _error(code: str, message: str, reason: str, hint: str, context: dict[str, Any]) -> PinciteError:
+    kind = next((kind for kind in PAGE_ERRORS if kind.code == code), ParseError)
     return kind(message, reason=reason, hint=hint, context=context)
 
 
 HEADER = struct.Struct(">II")
 REPLY = struct.Struct(">I")
 # A document is some times its body with offsets and links.
-_MAX_REPLY_BYTES = 256_000_000
+MAX_REPLY_BYTES = 256_000_000
 # A page makes tens of thousands of objects and next to no cycles; looking for those after every 700 objects, as is
 # Python's default, took 13 % of the time of 100 labelled pages.
 OBJECTS_BETWEEN_COLLECTIONS = 200_000
-Read = Callable[[bytes, str, str | None], Document]
+Read = Callable[[bytes, str, str | None], object]
 
 
 def serve(read: Read, memory_bytes: int, cpu_s: int) -> None:
@@ -95,7 +95,7 @@ def serve(read: Read, memory_bytes: int, cpu_s: int) -> None:
 
 def _answer(read: Read, body: bytes, meta: dict[str, str | None]) -> bytes:
     try:
-        reply = pack_document(read(body, meta["url"] or "", meta["content_type"]))
+        reply = pack(read(body, meta["url"] or "", meta["content_type"]))
     except PinciteError as error:
         return pack_error(error)
     except MemoryError:
@@ -104,7 +104,7 @@ def _answer(read: Read, body: bytes, meta: dict[str, str | None]) -> bytes:
         return pack_error(ParseError("the page is nested too deeply", reason="too_deep"))
     except Exception as error:
         return pack_error(ParseError(f"the page can't be read ({type(error).__name__})", reason="parser_failed"))
-    if len(reply) > _MAX_REPLY_BYTES:
+    if len(reply) > MAX_REPLY_BYTES:
         return pack_error(TooLarge("the page holds more text than is read", reason="too_much_text"))
     return reply
 
@@ -126,5 +126,4 @@ def _exactly(stream: BinaryIO, size: int) -> bytes | None:
 if __name__ == "__main__":
     module, _, attribute = sys.argv[1].partition(":")
     reader = getattr(import_module(module), attribute)
-    told = {"known": json.loads(sys.argv[4])} if len(sys.argv) > 4 else {}
-    serve(partial(reader, **told), int(sys.argv[2]), int(sys.argv[3]))
+    serve(partial(reader, **json.loads(sys.argv[4])), int(sys.argv[2]), int(sys.argv[3]))

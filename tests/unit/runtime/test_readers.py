@@ -1,36 +1,51 @@
 """The pool of reading processes: same answers as in process, and it survives what its workers do not."""
 
+import ast
 import os
+import pickle
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+import pincite
 from pincite.domain.errors import EmptyContent, InvalidInput, ParseError, TooLarge, UnsupportedContentType
 from pincite.domain.page import Block, BlockKind, CellSpan, Document, Mark, MarkKind
-from pincite.fetch.extractors import extract
-from pincite.fetch.worker import ExtractorPool
-from pincite.fetch.worker_process import pack_document, unpack_reply
+from pincite.fetch.extractors import READER, BytesExtractor, extract
+from pincite.library.reading import Unread, read_all
+from pincite.library.records import RawPage
+from pincite.runtime.reader_process import MAX_REPLY_BYTES, pack, unpack
+from pincite.runtime.readers import ReaderPool
 
+UNPICKLES = {"pickle", "_pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
 URL = "https://site.example/page"
 PAGE = """<html lang=de><head><title>Zeilen</title><meta property=article:published_time content=2024-05-03></head>
 <body><article><h1>Zeilen</h1><p>Ein <a href=/x>Satz</a> mit <code>xmin</code> und genug Wörtern, damit er zählt.</p>
 <table><tr><th>a<th>b<tr><td>1<td>2</table></article></body></html>""".encode()
 
 
+def one(**bounds: Any) -> ReaderPool[Document]:
+    """A pool of one process that reads as those for pages from outside do."""
+    return ReaderPool(Document, READER, size=1, **{"deadline_s": 30.0, **bounds})
+
+
 @pytest.fixture(scope="module")
-def pool() -> Iterator[ExtractorPool]:
-    with ExtractorPool(1, deadline_s=30) as pool:
+def pool() -> Iterator[ReaderPool[Document]]:
+    with one() as pool:
         yield pool
 
 
-def test_same_document_as_in_process(pool: ExtractorPool) -> None:
+def test_same_document_as_in_process(pool: ReaderPool[Document]) -> None:
     assert pool.extract(PAGE, URL, "text/html") == extract(PAGE, URL, "text/html")
 
 
-def test_errors_come_through_with_reason_and_hint(pool: ExtractorPool) -> None:
+def test_errors_come_through_with_reason_and_hint(pool: ReaderPool[Document]) -> None:
     with pytest.raises(EmptyContent) as empty:
         pool.extract(b" ", URL, None)
     assert empty.value.reason == "empty_body"
@@ -41,7 +56,7 @@ def test_errors_come_through_with_reason_and_hint(pool: ExtractorPool) -> None:
     assert deep.value.reason == "too_deep"
 
 
-def test_dead_worker_is_replaced(pool: ExtractorPool) -> None:
+def test_dead_worker_is_replaced(pool: ReaderPool[Document]) -> None:
     pool.extract(PAGE, URL, "text/html")
     (worker,) = [item for item in pool._idle.queue if item is not None]
     os.kill(worker.process.pid, signal.SIGSTOP)
@@ -55,7 +70,7 @@ def test_dead_worker_is_replaced(pool: ExtractorPool) -> None:
 
 def test_page_over_the_deadline_costs_its_worker_only() -> None:
     slow = b"<p>" + b"<a href=/x>link</a> words " * 12_000
-    with ExtractorPool(1, deadline_s=0.05) as pool:
+    with one(deadline_s=0.05) as pool:
         began = time.monotonic()
         with pytest.raises(ParseError) as late:
             pool.extract(slow, URL, "text/html")
@@ -65,7 +80,7 @@ def test_page_over_the_deadline_costs_its_worker_only() -> None:
 
 def test_a_page_is_not_to_blame_for_a_machine_that_gives_it_no_time() -> None:
     """The reader is stopped for longer than its deadline, as on a machine with much else to do."""
-    with ExtractorPool(1, deadline_s=1.0) as pool:
+    with one(deadline_s=1.0) as pool:
         pool.extract(PAGE, URL, "text/html")
         (worker,) = [item for item in pool._idle.queue if item is not None]
         os.kill(worker.process.pid, signal.SIGSTOP)
@@ -74,7 +89,7 @@ def test_a_page_is_not_to_blame_for_a_machine_that_gives_it_no_time() -> None:
 
 
 def test_a_reader_that_stands_still_is_ended_in_the_end() -> None:
-    with ExtractorPool(1, deadline_s=0.1) as pool:
+    with one(deadline_s=0.1) as pool:
         worker = pool._started()
         pool._idle.get()
         pool._idle.put(worker)
@@ -85,7 +100,7 @@ def test_a_reader_that_stands_still_is_ended_in_the_end() -> None:
 
 
 def test_worker_is_recycled_and_pool_closes() -> None:
-    pool = ExtractorPool(1, deadline_s=30, pages_per_worker=1)
+    pool = one(pages_per_worker=1)
     pool.extract(b"<p>one", URL, "text/html")
     assert pool._idle.queue == [None]
     pool.close()
@@ -94,16 +109,16 @@ def test_worker_is_recycled_and_pool_closes() -> None:
 
 
 def test_memory_limit_costs_one_page() -> None:
-    with ExtractorPool(1, deadline_s=30, memory_bytes=400_000_000) as pool:
+    with one(memory_bytes=400_000_000) as pool:
         with pytest.raises((ParseError, TooLarge)):
             pool.extract(b"[" + b"[1]," * 4_900_000 + b"1]", URL, "application/json")
         assert pool.extract(PAGE, URL, "text/html").title == "Zeilen"
 
 
 def test_reply_that_makes_no_sense_is_a_parse_error() -> None:
-    for reply in (b"", b"[]", b'{"document":{}}', b'{"error":[]}', b"\xff"):
+    for reply in (b"", b"[]", b'{"made":{}}', b'{"error":[]}', b"\xff", b"[" * 100_000):
         with pytest.raises(ParseError):
-            unpack_reply(reply)
+            unpack(Document, reply)
 
 
 def test_wire_keeps_every_field() -> None:
@@ -113,4 +128,66 @@ def test_wire_keeps_every_field() -> None:
     )  # fmt: skip
     item = Block(BlockKind.LIST_ITEM, "one", 0, ordered=True, number=3)
     document = Document("pdf", "1", (item, table), warnings=("w",))
-    assert unpack_reply(pack_document(document)) == document
+    assert unpack(Document, pack(document)) == document
+
+
+class Hostile:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self._file),)
+
+
+def taken_over(reply: bytes, size: int | None = None) -> list[str]:
+    """The command of a process that answers the first page with `reply`, whatever it was asked."""
+    framed = (len(reply) if size is None else size).to_bytes(4, "big") + reply
+    script = f"import sys; sys.stdin.buffer.read(8); sys.stdout.buffer.write({framed!r}); sys.stdout.buffer.flush()"
+    return [sys.executable, "-S", "-c", script + "; sys.stdin.buffer.read()"]
+
+
+def test_an_answer_that_is_a_pickle_is_refused_and_not_unpickled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reply, made = pickle.dumps(Hostile(tmp_path / "made")), tmp_path / "made"
+    pickle.loads(reply)
+    assert made.is_dir()  # it does harm where it is unpickled
+    made.rmdir()
+    with one() as pool:
+        pool._command = taken_over(reply)
+        with pytest.raises(ParseError) as refused:
+            pool.extract(PAGE, URL, "text/html")
+    assert refused.value.reason == "parser_failed"
+    # And so for the index of a library.
+    start = ReaderPool._started
+
+    def started(pool: ReaderPool[Any]) -> Any:
+        pool._command = taken_over(reply)
+        return start(pool)
+
+    monkeypatch.setattr(ReaderPool, "_started", started)
+    page = RawPage(URL, PAGE, "text/html", datetime(2026, 1, 1, tzinfo=UTC))
+    ((_, _, unread),) = read_all([(1, page)], BytesExtractor(), workers=1, deadline_s=30)
+    assert isinstance(unread, Unread)
+    assert unread.reason == "parser_failed"
+    assert not made.exists()
+
+
+def test_an_answer_larger_than_any_document_is_not_waited_for() -> None:
+    with one() as pool:
+        pool._command = taken_over(b"[", MAX_REPLY_BYTES + 1)
+        with pytest.raises(ParseError) as refused:
+            pool.extract(PAGE, URL, "text/html")
+    assert refused.value.reason == "parser_died"
+
+
+def test_nothing_in_the_package_can_unpickle() -> None:
+    sources = sorted(Path(pincite.__file__).parent.rglob("*.py"))
+    assert len(sources) > 100
+    for source in sources:
+        for node in ast.walk(ast.parse(source.read_bytes())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not {name.partition(".")[0] for name in names} & UNPICKLES, source

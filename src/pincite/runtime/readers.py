@@ -1,8 +1,8 @@
-"""Reading in worker processes that can be killed: a hostile page costs one process, never the service.
+"""Reading in processes that can be killed: a hostile page costs one process, never the service.
 
-`ExtractorPool` is an `Extractor`. Each worker has a memory limit and a deadline of processor time per page, kept from
-outside, and is replaced after some hundred pages, since native parsers leak. Time on the wall does not count, or a busy
-machine would call sound pages unreadable; only one that stands still is ended by it, much later.
+Pages from outside and those of libraries are read here. Each worker has a memory limit and a deadline of processor time
+per page, kept from outside, and is replaced after some hundred pages, since native parsers leak. Time on the wall does
+not count, or a busy machine would call sound pages unreadable; only one that stands still is ended by it, much later.
 """
 
 import json
@@ -16,19 +16,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import IO, Generic, Self
 
 from pincite.domain.errors import InvalidInput, ParseError, TooLarge
-from pincite.domain.page import Document
-from pincite.fetch.worker_process import HEADER, REPLY, unpack_reply
+from pincite.domain.events import Json
+from pincite.runtime.reader_process import HEADER, MAX_REPLY_BYTES, REPLY, T, unpack
 from pincite.runtime.system import too_many_open_files
 
-READER = "pincite.fetch.extractors:read"
-_MODULE = "pincite.fetch.worker_process"
+_MODULE = "pincite.runtime.reader_process"
 # Above every limit of fetching; the frame's length is checked before memory is taken.
 _MAX_BODY_BYTES = 64_000_000
 # So many times its deadline on the wall a page may take: as if six others wanted the same processor.
 _STANDSTILL = 6.0
+# A call waits so long for a free process: as one that stands still is ended by then.
+_WAIT_S = 60.0
 # CPU time is counted in hundredths of a second: looking sooner sees nothing new.
 _SHORTEST_LOOK_S = 0.05
 # Source: proc(5), /proc/[pid]/stat: utime and stime, fields 14 and 15; counted from the state, field 3.
@@ -52,7 +53,8 @@ class _Worker:
             requests.write(body)
             requests.flush()
             head = _exactly(replies, REPLY.size)
-            return _exactly(replies, REPLY.unpack(head)[0]) if head else None
+            size = REPLY.unpack(head)[0] if head else 0
+            return _exactly(replies, size) if 0 < size <= MAX_REPLY_BYTES else None
         except (BrokenPipeError, ConnectionError, ValueError):
             return None
 
@@ -68,29 +70,31 @@ class _Worker:
         self.process.wait()
 
 
-class ExtractorPool:
-    """An `Extractor` whose work happens in up to `size` processes. Thread-safe; each call blocks its own thread.
+class ReaderPool(Generic[T]):
+    """What a reader makes of bodies, in up to `size` processes. Thread-safe; each call blocks its own thread.
+
+    Of documents it is an `Extractor`.
 
     Args:
+        kind: what the reader makes; it crosses by the codec of the domain.
+        reader: what the processes run on each body, its address and its type, as `module:function`.
+        told: more arguments of the reader by name, asked for when a process is started.
         size: processes at most; started when first needed.
-        reader: what the processes run on each body, as `module:function`.
-        installed: gives the extractors of installed packages, by media type; without it each process looks for them.
         revision: changes when `reader` reads differently.
         deadline_s: seconds of processor time that a page may take before its process is killed.
-        wait_s: seconds a call waits for a free process.
         memory_bytes: address space of a process.
         pages_per_worker: pages after which a process is replaced.
     """
 
     def __init__(
         self,
-        size: int = 2,
+        kind: type[T],
+        reader: str,
+        told: Callable[[], Mapping[str, Json]] = dict,
         *,
-        reader: str = READER,
-        installed: Callable[[], Mapping[str, str]] | None = None,
+        size: int = 2,
         revision: str = "",
         deadline_s: float = 10.0,
-        wait_s: float = 60.0,
         memory_bytes: int = 1_500_000_000,
         pages_per_worker: int = 500,
     ) -> None:
@@ -98,10 +102,10 @@ class ExtractorPool:
             raise InvalidInput("a pool needs at least one process")
         # Without `site`: start-up files of installed packages would run in every reader. The path is handed over.
         self._command = [sys.executable, "-S", "-m", _MODULE, reader, str(memory_bytes), str(int(deadline_s) + 1)]
-        self._installed = installed
+        self._kind = kind
+        self._told = told
         self.revision = revision
         self._deadline_s = deadline_s
-        self._wait_s = wait_s
         self._pages_per_worker = pages_per_worker
         # Last in, first out: the process that has just read has its modules in memory. None stands for one not started
         # yet.
@@ -111,7 +115,7 @@ class ExtractorPool:
         self._running: set[_Worker] = set()
         self._closed = threading.Event()
 
-    def __enter__(self) -> "ExtractorPool":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -119,18 +123,20 @@ class ExtractorPool:
     ) -> None:
         self.close()
 
-    def extract(self, body: bytes, url: str, content_type: str | None) -> Document:
-        """The document in `body`, read in a worker.
+    def extract(self, body: bytes, url: str, content_type: str | None) -> T:
+        """What the reader makes of `body`.
 
         Errors:
             ParseError: also `parser_timeout`, `parser_died` and `readers_busy`. EmptyContent, TooLarge,
-            UnsupportedContentType, ExtraNotInstalled as `extract` gives them.
+            UnsupportedContentType, ExtraNotInstalled as the reader gives them.
         """
         if len(body) > _MAX_BODY_BYTES:
             raise TooLarge(f"{len(body):,} bytes are more than a reader takes")
         meta = json.dumps({"url": url, "content_type": content_type}).encode()
         worker = self._take()
         self._running.add(worker)
+        if self._closed.is_set():  # since it was taken
+            worker.process.kill()
         try:
             reply, timed_out = self._ask(worker, meta, body)
         except BaseException:
@@ -150,7 +156,7 @@ class ExtractorPool:
             )
             raise ParseError(message, reason=reason, context={"url": url})
         self._give_back(worker)
-        return unpack_reply(reply)
+        return unpack(self._kind, reply)
 
     def close(self) -> None:
         """End all processes at once; running calls fail with `parser_died`."""
@@ -169,7 +175,7 @@ class ExtractorPool:
         if self._closed.is_set():
             raise InvalidInput("the pool is closed")
         try:
-            worker = self._idle.get(timeout=self._wait_s)
+            worker = self._idle.get(timeout=_WAIT_S)
         except queue.Empty as error:
             raise ParseError("all readers are busy", reason="readers_busy", retryable=True) from error
         if worker is not None and worker.process.poll() is None:
@@ -179,10 +185,9 @@ class ExtractorPool:
         return self._started()
 
     def _started(self) -> _Worker:
-        told = [json.dumps(dict(self._installed()))] if self._installed is not None else []
         try:
             process = subprocess.Popen(
-                [*self._command, *told],
+                [*self._command, json.dumps(dict(self._told()))],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
