@@ -60,8 +60,9 @@ _PATTERNS = re.compile(
     re.IGNORECASE,
 )
 
-# "1939-45", "2018/19": the century is that of the year before. Up to 12 it may be a month.
-_SHORT_END = re.compile(r" ?[-/] ?(?P<end>1[3-9]|[2-9]\d)(?![\d%]|[-/.,:]\d)")
+# "1939-45", "2018/19": the century is that of the year before. Up to 12 it may be a month, and behind a dash with
+# spaces ("in 2015 - 20 years later") another thought begins.
+_SHORT_END = re.compile(r"[-/](?P<end>1[3-9]|[2-9]\d)(?![\d%]|[-/.,:]\d)")
 _COUNTS = {word: value + 1 for value, word in enumerate("one two three four five six seven eight nine ten".split())}
 _RELATIVE = re.compile(
     rf"\b(?:(?P<count>a|{'|'.join(_COUNTS)}) years? (?:(?P<back>earlier|before|previously)|later|afterwards)|"

@@ -108,7 +108,7 @@ def check_facts(statement: str, evidence: Sequence[str], pages: Sequence[str] = 
     found: list[FactFinding] = []
     for fact in facts:
         finding = _compared(fact, shown, stated)
-        if finding.outcome is FactOutcome.OTHER and not shown.is_nearest(folded, finding.seen):
+        if finding.outcome is FactOutcome.OTHER and not shown.nearest(folded).has_word(finding.seen.lower()):
             finding = FactFinding(fact.kind, fact.text, FactOutcome.ABSENT)
         if finding.outcome not in _STANDING and id(fact.figure) in follows:
             finding = replace(finding, outcome=FactOutcome.DERIVED, seen=follows[id(fact.figure)])
@@ -134,6 +134,7 @@ class _Seen:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = texts
+        self._nearest: dict[str, _Seen] = {}
 
     @cached_property
     def flat(self) -> str:
@@ -162,21 +163,26 @@ class _Seen:
                 dated.append(Figure(moment.text, moment.start, moment.end, (float(year),), (at,), kind="moment"))
         return (*(figure for figure in self.figures if figure.exact), *dated)
 
-    def is_nearest(self, statement: str, value: str) -> bool:
-        """Whether the value stands in the text that shares most with the statement, or in what this introduces.
+    def nearest(self, statement: str) -> "_Seen":
+        """The text that shares most with the statement, and what this introduces.
 
         What is called a passage's context stands before it ("The park opened in 2019." before "It makes 398 MW.").
         Further off a value is of something else, as the year of a copyright.
         """
-        wanted = set(terms(statement))
-        shared = [len(wanted.intersection(terms(text))) for text in self._texts]
-        nearest = [at for at, count in enumerate(shared) if count == max(shared)]
-        near = [text for at in nearest for text in self._texts[at : at + 2]]
-        return any(value in " ".join(fold(text).text.translate(_INSERTED).split()) for text in near)
+        if statement not in self._nearest:
+            wanted = set(terms(statement))
+            shared = [len(wanted.intersection(terms(text))) for text in self._texts]
+            most = max(shared, default=0)
+            near = dict.fromkeys(n for at, count in enumerate(shared) if count == most for n in (at, at + 1))
+            # Brackets of an editor are no part of the values that were read.
+            self._nearest[statement] = _Seen(
+                [text.translate(_INSERTED) for n in near for text in self._texts[n : n + 1]]
+            )
+        return self._nearest[statement]
 
     def has_letter(self, letter: str) -> bool:
         """Whether an option of this letter stands there, by itself or with others ("-am")."""
-        option = re.compile(rf"(?<![\w-])-[A-Za-z]*{letter}[A-Za-z]*(?![\w-])")
+        option = re.compile(rf"(?<![\w-])-(?=[A-Za-z]*{letter})[A-Za-z]++(?![\w-])")
         return any(option.search(fold(text).text) for text in self._texts)
 
     def has_word(self, word: str) -> bool:
@@ -207,7 +213,8 @@ def _read(text: str) -> tuple[tuple[Figure, ...], tuple[Moment, ...]]:
     found = figures(_blanked(folded, [(m.start, m.end) for m in dates if m.start not in years]))
     found = tuple(replace(f, exact=False) if f.start in years and not _is_measure(f) else f for f in found)
     # In parts, too: "2 hours" of "2 hours 15 minutes" is not the whole, but nothing wrong.
-    return (*found, *(figure for figure in joined(found, folded) if figure not in found)), dates
+    alone = {id(figure) for figure in found}
+    return (*found, *(figure for figure in joined(found, folded) if id(figure) not in alone)), dates
 
 
 def _is_bare_year(moment: Moment) -> bool:
@@ -243,7 +250,7 @@ def _facts(text: str) -> Iterator[_Fact]:
             yield _Fact(FactKind.QUOTED, words)
     for pattern, kind in ((_ADDRESS, FactKind.ADDRESS), (_IDENTIFIER, FactKind.IDENTIFIER)):
         for match in pattern.finditer(_blanked(text, taken)):
-            if match.group().lower() in UNITS and _NUMBER_BEFORE.search(text, 0, match.start()):
+            if match.group().lower() in UNITS and _NUMBER_BEFORE.search(text, max(match.start() - 2, 0), match.start()):
                 continue  # "8 kB"
             taken.append(match.span())
             yield _Fact(kind, match.group().rstrip(".,;:-"))

@@ -1,5 +1,7 @@
 """Exact facts: what is equal in another form is found, in four languages; what differs is named."""
 
+import time
+
 import pytest
 
 from pincite.verification.facts import FactKind, FactOutcome, check_facts
@@ -83,6 +85,7 @@ FOUND = [
     ("He is 5 feet 10 inches tall.", "He is 178 cm tall."),
     ("It lasted from 1939 to 1945.", "It lasted 1939–45."),
     ("It lasted 1939-45.", "It lasted from 1939 to 1945."),
+    ("It closed in 2015 - 20 years after the war.", "In 2015, 20 years after the war, it closed."),
     ("It has 5 million users.", "It has 5M users."),
     ("It takes 64M of memory.", "It takes 64 MB of memory."),
     # a share and a fraction, "one" as a number
@@ -145,6 +148,23 @@ def test_a_value_far_from_what_is_told_is_no_other_value_for_the_same_thing() ->
     lines = ["The park opened in spring.", "It makes 398 MW.", "The office closes at noon.", "© 2019 Wind News"]
     assert outcome("The park makes 412 MW.", *lines) == [("412 MW", "other")]
     assert outcome("The park opened in 1991.", *lines) == [("1991", "absent")]
+    lines[0] = "The park opened in spring (file A2019x)."
+    assert outcome("The park opened in 1991.", *lines) == [("1991", "absent")], "2019 is a part of a name there"
+
+
+@pytest.mark.parametrize(
+    ("statement", "page"),
+    [
+        ("Use -m here.", "-" + "m" * 50_000 + "1"),
+        ("It has 7 cats.", " ".join(f"{number} dogs" for number in range(10, 8_000))),
+        ("It has 8 kB" + " kB" * 20_000, "It has 8 kB."),
+    ],
+    ids=["option", "figures", "units"],
+)
+def test_no_text_makes_facts_take_long(statement: str, page: str) -> None:
+    begun_s = time.process_time()
+    assert check_facts(statement, [page], [page])
+    assert time.process_time() - begun_s < 3.0
 
 
 ABSENT = [
