@@ -100,6 +100,18 @@ async def test_who_would_wait_behind_others_for_too_long_is_refused_at_once(make
         tasks.cancel_scope.cancel()
 
 
+async def test_who_would_wait_behind_a_push_back_is_refused_at_once(make: Factory, clock: HandClock) -> None:
+    limiter = make(clock, {"a": (Rate(100, 1.0),)})
+    await limiter.push_back("a", 50.0)
+    clock.stands_still = True
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(limiter.reserve, "a", 1.0, INTERACTIVE, 60.0)
+        await clock.asleep.wait()
+        with anyio.fail_after(2):  # those ahead take no time themselves, but they wait for 50 s
+            assert await limiter.reserve("a", 1.0, INTERACTIVE, 9.0) is None
+        tasks.cancel_scope.cancel()
+
+
 async def test_a_key_without_a_limit_is_free(make: Factory, clock: HandClock) -> None:
     limiter = make(clock, {})
     assert all([await limiter.reserve("free", 1, BATCH, 0) for _ in range(100)])

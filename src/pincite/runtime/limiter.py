@@ -154,9 +154,10 @@ class MemoryBuckets:
 
 @dataclass(slots=True)
 class _Line:
-    """Who waits for a key: priority, number and cost in seconds of its slowest rate."""
+    """Who waits for a key: priority, number and cost in seconds of its slowest rate; and until when the head does."""
 
     waiting: list[tuple[int, int, float]] = field(default_factory=list)
+    head_until_s: float = 0.0
     turns: dict[int, anyio.Event] = field(default_factory=dict)
     asking: anyio.Lock = field(default_factory=anyio.Lock)
 
@@ -219,7 +220,8 @@ class SharedLimiter:
                 if wait_s > max_wait_s:
                     return None
             # Refused now and not at the end of the wait: the caller may ask another engine meanwhile.
-            if sum(ahead) > max_wait_s or len(line.waiting) >= _MAX_WAITERS_PER_KEY:
+            head_s = max(line.head_until_s - self._clock.monotonic_s(), 0.0)
+            if (ahead and head_s + sum(ahead) > max_wait_s) or len(line.waiting) >= _MAX_WAITERS_PER_KEY:
                 return None
             entry = (priority, next(self._numbers), max((ask.cost_s for ask in asks), default=0.0))
             line.turns[entry[1]] = anyio.Event()
@@ -259,6 +261,7 @@ class SharedLimiter:
                 return True
             if now + wait_s > deadline:
                 return False
+            line.head_until_s = now + wait_s
             await self._clock.sleep(max(wait_s, _SHORTEST_SLEEP_S))
         return False
 
