@@ -12,7 +12,7 @@ _ENUMERATION = re.compile(r"^(?P<stem>[^:]{8,}?):\s+(?P<items>.+)$", re.DOTALL)
 _ITEM_BREAK = re.compile(r"\s*[,;]\s*(?:and|or|as\s+well\s+as)\s+|\s*[,;]\s*", re.I)
 _PAIRED = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\"[^\"]*\"|“[^”]*”|`[^`]*`")
 # "main, contrib or non-free?" asks for one of these, and alone none of them is asked for.
-_CHOICE = re.compile(r"[,;]?\s+or\s+[^,;]+\?\s*$", re.I)
+_CHOICE = re.compile(r"[,;]?(?<!\s)\s++or\s++[^,;]+\?\s*$", re.I)
 _SENTENCE_END = re.compile(r"[.!?]\s")
 _LAST_AND = re.compile(r"\s+(?:and|or)\s+", re.I)
 _ASKS = r"(?:who|whom|whose|when|where|why|which|what|how|is|are|does|do|did|can|will|was|were)\b"

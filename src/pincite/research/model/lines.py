@@ -115,9 +115,9 @@ class SourceBook:
         """
         cut = self._cut_up(pages)
         chosen = self._chosen(pages, cut, asked, _OFFERED, of_all=True)
-        texts = {page.url: page.document.text for page in pages}
+        documents = {page.url: page.document for page in pages}
         return tuple(
-            Offer(url, at, cut[url][at].section, _beginning(texts[url], cut[url][at].span), cut[url][at].tokens)
+            Offer(url, at, cut[url][at].section, _beginning(documents[url], cut[url][at].span), cut[url][at].tokens)
             for url, places in chosen.items()
             for at in sorted(places)
         )
@@ -183,6 +183,8 @@ class SourceBook:
         spent: Counter[str] = Counter()
         for offer in first:
             if spent.total() + offer.tokens <= room_tokens and offer.at not in taken[offer.url]:
+                span = cut[offer.url][offer.at].span
+                said.add(texts[offer.url][span.start : span.end])
                 taken[offer.url].append(offer.at)
                 spent[offer.url] += offer.tokens
         room_tokens = max(spent.total(), round(_FILLED * room_tokens)) if first else room_tokens
@@ -278,9 +280,9 @@ def _passages(document: Document) -> list[_Passage]:
     return found
 
 
-def _beginning(text: str, span: Span) -> str:
+def _beginning(document: Document, span: Span) -> str:
     """The first words of a passage; nothing of one that begins with words to machines."""
-    words = " ".join(text[span.start : min(span.end, span.start + 4 * _BEGINNING)].split())
+    words = " ".join(document.as_shown(span.start, min(span.end, span.start + 4 * _BEGINNING)).split())
     shown = words if len(words) <= _BEGINNING else words[: _BEGINNING + 1].rsplit(" ", 1)[0] + " ..."
     return "" if is_flagged(words) else shown
 

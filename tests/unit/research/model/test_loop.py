@@ -73,6 +73,8 @@ async def test_what_a_page_crosses_out_is_not_shown_or_shown_as_that() -> None:
     page = Document("small", "1", (Block(BlockKind.HEADING, "Visits", level=1), block), title="Visits")
     shown = SourceBook().look(await pages_of(**{URL: page}), [Asked("When is the lighthouse open?")], 700)
     assert texts(shown) == ["The lighthouse costs ~~9 crowns~~ 7 crowns to see."]
+    [offer] = SourceBook().offers(await pages_of(**{URL: page}), [Asked("When is the lighthouse open?")])
+    assert offer.beginning == f"~~{old}~~ The lighthouse costs ~~9 crowns~~ 7 crowns to see."
 
 
 async def test_one_page_leaves_room_for_others_that_are_as_likely() -> None:
@@ -153,6 +155,14 @@ async def test_what_opens_a_section_is_offered_before_what_only_goes_on() -> Non
     offers = SourceBook().offers(await pages_of(**{URL: page}), [Asked("paint of the Varden lighthouse")])
     assert len(offers) == 125
     assert any(offer.beginning.startswith("It may be visited") for offer in offers)
+
+
+async def test_what_was_chosen_is_not_shown_again_of_another_page() -> None:
+    paint = "The paint of the Varden lighthouse is renewed every nine years. " * 8
+    pages = await pages_of(**{"https://a.test/": f"# Paint\n\n{paint}", "https://b.test/": f"# Copy\n\n{paint}"})
+    book, asked = SourceBook(), [Asked("paint of the Varden lighthouse")]
+    told = texts(book.look(pages, asked, 4_000, book.offers(pages, asked)[:1]))
+    assert sum("every nine years" in text for text in told) == 8
 
 
 async def test_few_chosen_passages_are_filled_up_by_words() -> None:
