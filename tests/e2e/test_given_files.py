@@ -236,7 +236,9 @@ def test_a_struck_price_is_shown_as_struck_and_is_no_fact(pincite: Pincite, tmp_
     report = json.loads((work / "r.json").read_text(encoding="utf-8"))
     said = next(s for s in report["summary"]["sentences"] if "adults" in s["text"])
     assert (said["proof"], [said["text"][slice(*span)] for span in said["struck"]]) == ("quoted", ["~~180 euros~~"])
-    assert "<s>180 euros</s> 210 euros" in (work / "r.html").read_text(encoding="utf-8")
+    page = (work / "r.html").read_text(encoding="utf-8")
+    assert "<s>180 euros</s> 210 euros" in page
+    assert "<mark><s>180 euros</s></mark><mark> 210 euros.</mark>" in page, "the passage behind it shows it, too"
     with ZipFile(work / "r.docx") as word:
         assert '<w:strike/></w:rPr><w:t xml:space="preserve">180 euros</w:t>' in word.read("word/document.xml").decode()
     assert pincite("check", "r.json").code == 0

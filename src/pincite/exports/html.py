@@ -341,9 +341,8 @@ def _shown(sentence: Sentence) -> _Shown:
 
 
 def _part(part: Part) -> str:
-    inner = "".join(
-        f"<mark>{_block_text(piece.text)}</mark>" if piece.marked else _block_text(piece.text) for piece in part.pieces
-    )
+    texts = ((p, f"<s>{_block_text(p.text)}</s>" if p.struck else _block_text(p.text)) for p in part.pieces)
+    inner = "".join(f"<mark>{text}</mark>" if piece.marked else text for piece, text in texts)
     if part.kind in _PREFORMATTED:
         return f"<pre>{inner}</pre>"
     name = ' class="heading"' if part.kind is BlockKind.HEADING else ""

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from pincite.domain.frozen import dataclass
-from pincite.domain.page import BlockKind, Document, Excerpts, Kept, Snapshot, excerpts_of
+from pincite.domain.page import BlockKind, Document, Excerpts, Kept, MarkKind, Snapshot, excerpts_of
 from pincite.domain.report import Report, ReportEvidence
 from pincite.ports import EvidenceSource
 
@@ -19,11 +19,15 @@ CUT = "…"
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A run of text, inside the quote (`marked`), inside another quote of the same claim (`also`), or around them."""
+    """A run of text, inside the quote (`marked`), inside another quote of the same claim (`also`), or around them.
+
+    `struck`: the page crosses it out.
+    """
 
     text: str
     marked: bool
     also: bool = False
+    struck: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +95,9 @@ def parts_of(document: Document, limit_chars: int) -> tuple[Part, ...]:
 
 def _parts(document: Document, quote: Span, context_chars: int, also: Sequence[Span] = ()) -> Iterator[Part]:
     start, end = quote
-    edges = sorted({edge for span in (quote, *also) for edge in span})
     low, high = max(0, start - context_chars), min(len(document.text), end + context_chars)
+    struck = [(m.start, m.end) for m in document.marks_in(low, high, (MarkKind.STRUCK,))] if low < high else []
+    edges = sorted({edge for span in (quote, *also, *struck) for edge in span})
     for index in range(document.block_at(low), document.block_at(high) + 1):
         block, at = document.blocks[index], document.starts[index]
         block_end = at + len(block.text)
@@ -105,7 +110,8 @@ def _parts(document: Document, quote: Span, context_chars: int, also: Sequence[S
         for one, other in pairwise(borders):
             here = start <= one < end
             again = not here and any(since <= one < until for since, until in also)
-            pieces.append(Piece(document.text[one:other], here, again))
+            gone = any(since <= one < until for since, until in struck)
+            pieces.append(Piece(document.text[one:other], here, again, gone))
         if at + shown_to < block_end:
             pieces.append(Piece(CUT, False))
         yield Part(block.kind, tuple(pieces))
