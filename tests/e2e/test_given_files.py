@@ -244,3 +244,17 @@ def test_a_struck_price_is_shown_as_struck_and_is_no_fact(pincite: Pincite, tmp_
     assert pincite("check", "r.json").code == 0
     rows = pincite("research", "What is the fee of each boat?").out
     assert "| Skiff | ~~20 euros~~ 25 euros |" in rows
+
+
+def test_what_a_mail_repeats_is_no_statement_of_it(pincite: Pincite, tmp_path: Path) -> None:
+    folder = tmp_path / "work" / "mails"
+    folder.mkdir()
+    (folder / "reply.eml").write_text(
+        "From: Bo Quay <bo@light.example>\nSubject: The boat house key\nDate: Tue, 4 Mar 2025 10:00:00 +0000\n\n"
+        "> The boat house key hangs behind the red door.\n\nNo, the boat house key moved to the office in February.\n",
+        encoding="utf-8",
+    )
+    assert pincite("index", "mails").code == 0
+    said = pincite("research", "Where is the boat house key?").out
+    assert "the boat house key moved to the office in February." in said
+    assert "red door" not in said

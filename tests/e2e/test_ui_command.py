@@ -54,12 +54,12 @@ def test_it_opens_to_its_address_alone_and_stops_by_ctrl_c(tmp_path: Path) -> No
     assert not [path for path in files if key in path.read_bytes()], "the key is kept nowhere"
 
 
-@pytest.mark.parametrize("command", ["ui", "serve"])
+@pytest.mark.parametrize("command", ["ui", "serve", "mcp --transport http"])
 def test_a_taken_port_is_told(pincite: Pincite, command: str) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        ended = pincite(command, "--port", str(taken.getsockname()[1]))
+        ended = pincite(*command.split(), "--port", str(taken.getsockname()[1]))
     assert ended.code == 2
     assert "is taken" in ended.err
     assert "--port" in ended.err

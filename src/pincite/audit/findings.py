@@ -47,7 +47,7 @@ _NONE_READ = (
 
 # Verdicts that leave a sentence open.
 OPEN = frozenset({AuditVerdict.COULD_NOT_CHECK, AuditVerdict.UNCHECKED})
-_NO_JUDGE = "are not in their sources' words and nobody judged them (--judge names who may)"
+_NO_JUDGE = "are not in their sources' words and nobody judged them (the setting `judge` names who may)"
 _NOT_SURE = "the judge left open"
 
 

@@ -442,14 +442,23 @@ def _point_of(part: ReportPart, gap: ReportGap | None) -> OpenPoint:
 
 
 def lead_head(lead: ReportLead, *, why: str | None = None) -> str:
-    """The line that names a page which was not read, and says why: in our words, or as given."""
+    """The line that names a page which was not read, by its address where it has no title, and says why.
+
+    `why` is in our words, or as given.
+    """
     said = reason_text(lead.reason) if why is None and lead.reason else why
-    return f"- {_block(escape(lead.title or '(no title)'))}" + (f" ({escape(said)})" if said else "")
+    name = _block(escape(lead.title)) if _is_titled(lead) else _link(lead.url)
+    return f"- {name}" + (f" ({escape(said)})" if said else "")
+
+
+def _is_titled(lead: ReportLead) -> bool:
+    return bool(lead.title) and lead.title != lead.url
 
 
 def _lead(lead: ReportLead) -> str:
+    address = f"\n  {_link(lead.url)}" if _is_titled(lead) else ""
     about = f"\n  {LEAD_ABOUT}: {escape(lead.about)} (not read)" if lead.about else ""
-    return f"{lead_head(lead)}\n  {_link(lead.url)}{about}"
+    return f"{lead_head(lead)}{address}{about}"
 
 
 def _reference(reference: Reference) -> str:

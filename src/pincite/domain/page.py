@@ -94,6 +94,10 @@ class BlockKind(StrEnum):
     FOOTNOTE = "footnote"
 
 
+# `Block.note` of what an earlier message says and this one only repeats: no statement of whoever wrote this one.
+QUOTED_NOTE = "quoted"
+
+
 class MarkKind(StrEnum):
     """Inline meaning inside a block."""
 

@@ -183,7 +183,8 @@ class _File:
         for lead in report.leads:
             why = f" ({reason_text(lead.reason)})" if lead.reason else ""
             about = f" – {LEAD_ABOUT}: {lead.about} (not read)" if lead.about else ""
-            self._word.add_paragraph(_text(f"{lead.title or lead.url}{why}: {lead.url}{about}"), style="List Bullet")
+            address = f": {lead.url}" if lead.title and lead.title != lead.url else ""
+            self._word.add_paragraph(_text(f"{lead.title or lead.url}{why}{address}{about}"), style="List Bullet")
 
     def _evidence(self) -> None:
         if self._report.claims:

@@ -118,6 +118,17 @@ def test_by_keys_alone(chromium: Any, served: Served) -> None:
         assert 0 <= page.evaluate(place) < before  # an answer and its excerpt may lead to the same claim
 
 
+def test_the_question_is_sent_from_its_box(chromium: Any, served: Served) -> None:
+    with tab(chromium, served) as page:
+        page.goto(served.url)
+        page.keyboard.type(QUESTION)
+        page.keyboard.press("Enter")
+        assert page.locator("#question").input_value() == f"{QUESTION}\n", "a line of its own"
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("#text")
+        assert "/runs/" in page.url
+
+
 def test_without_scripts(chromium: Any, served: Served) -> None:
     with tab(chromium, served, java_script_enabled=False) as page:
         run = ask(page, served)

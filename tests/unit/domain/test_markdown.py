@@ -12,7 +12,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from pincite.domain.markdown import ANSWER_HEADING, escape, one_line, render_markdown, restyle
-from pincite.domain.report import Report, ReportGap, ReportStatus
+from pincite.domain.reasons import reason_text
+from pincite.domain.report import Report, ReportGap, ReportLead, ReportStatus
 from pincite.testing.reports import HOSTILE, empty_report, report_stating, sample_report
 
 GOLDEN = Path(__file__).parent / "data"
@@ -176,3 +177,12 @@ def test_only_what_a_page_crosses_out_is_struck_and_its_tildes_are_words() -> No
     line = next(line for line in text.splitlines() if " ~~9~~ " in line)
     assert [t.type for t in tokens(line) if t.type.startswith("s_")] == ["s_open", "s_close"]
     assert "The operators ~~ and !~~ match; it costs 9 8." in shown(line)
+
+
+@pytest.mark.parametrize("title", ["", "http://127.0.0.1:8000/a"])
+def test_a_lead_without_a_title_is_its_address_once(title: str) -> None:
+    lead = ReportLead(title, "http://127.0.0.1:8000/a", "", "robots")
+    text = render_markdown(replace(sample_report().report, leads=(lead,)))
+    assert [line for line in text.splitlines() if "127.0.0.1" in line] == [
+        f"- <http://127.0.0.1:8000/a> ({reason_text('robots')})"
+    ]

@@ -16,6 +16,8 @@ _UNSEEN = frozenset({"annotation", "annotation-xml", "mphantom", "none", "mpresc
 _SPACED = frozenset("= ≠ ≈ ≡ ≤ ≥ < > + − ± × ⋅ · ÷ → ⇒ ⇔ ↔ ∈ ∉ ⊂ ⊆ ∪ ∩ ∧ ∨ ∼ ∝ ≪ ≫ : := ← ≅ ⟶ ↦ | ∣".split())
 _NOTHING = str.maketrans("", "", "\u2061\u2062\u2063\u2064\u200b")
 _SIMPLE = re.compile(r"[+\-−]?\w+(?:[.,]\w+)*|[^\W\d]|\([^()]*\)")
+# An exponent or subscript without brackets: what follows it at once would be read as its part ("v^2C").
+_SCRIPT_END = re.compile(r"[\^_][+\-−]?\w+(?:[.,]\w+)*\Z")
 _NAME, _NAME_END = re.compile(r"[^\W\d_]{2}"), re.compile(r"[^\W\d_]{2}\Z")
 # Below the limit for whole pages (`dom.MAX_NESTING`); what is deeper is read as its bare words.
 _MAX_LEVELS = 400
@@ -57,7 +59,7 @@ def _operator(sign: str) -> str:
 
 
 def _joined(parts: list[str]) -> str:
-    """The parts of a row side by side; two figures, or a figure and a fraction, never touch."""
+    """The parts of a row side by side; two figures, a figure and a fraction, an exponent and a factor never touch."""
     row = ""
     for part in parts:
         if not part:
@@ -65,7 +67,7 @@ def _joined(parts: list[str]) -> str:
         sign = part.strip()
         if sign in {"-", "−", "+", "±"} and (not row.strip() or row.rstrip()[-1] in "(=<>≤≥+−-×·,;[|/^"):
             row += sign  # in front of one operand it is a sign
-        elif row and row[-1].isalnum() and part[0].isdigit():
+        elif row and row[-1].isalnum() and (part[0].isdigit() or (part[0].isalpha() and _SCRIPT_END.search(row))):
             row += " " + part
         elif (_NAME_END.search(row) and part[0].isalpha()) or (row[-1:].isalpha() and _NAME.match(part)):
             row += " " + part  # "sin x", not "sinx"; letters alone are a product

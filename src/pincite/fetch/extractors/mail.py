@@ -11,14 +11,15 @@ from email import message_from_bytes, policy
 from email.message import EmailMessage, Message
 
 from pincite.domain.errors import EmptyContent, PinciteError
-from pincite.domain.page import Block, BlockKind, Document
+from pincite.domain.items import Item, ItemKind
+from pincite.domain.page import QUOTED_NOTE, Block, BlockKind, Document
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.charset import decode
 from pincite.fetch.extractors.html import read_html
-from pincite.fetch.extractors.preformatted import blocks_of_lines
+from pincite.fetch.extractors.preformatted import blocks_of_lines, file_name
 
 EXTRACTOR = "mail"
-VERSION = "2"
+VERSION = "3"
 
 # Source: RFC 4155, the line before each message of an mbox.
 _MAILBOX = re.compile(rb"^From [^\n]*\d{4}[^\n]*\r?\n(?=[\w-]+:)", re.MULTILINE)
@@ -40,26 +41,48 @@ def read_mail(content: bytes, url: str) -> Document:
     raws = _messages(content)
     blocks: list[Block] = []
     warnings: list[str] = []
-    first: EmailMessage | None = None
+    messages: list[EmailMessage] = []
+    ends: list[int] = []
     for raw in raws[:_MAX_MESSAGES]:
         message = message_from_bytes(raw, policy=policy.default)
-        first = first or message
         blocks += _blocks(message, len(blocks), 1 if len(raws) == 1 else 2, warnings)
+        messages.append(message)
+        ends.append(len(blocks))
     if len(raws) > _MAX_MESSAGES:
         warnings.append(f"{len(raws) - _MAX_MESSAGES:,} messages after the first {_MAX_MESSAGES:,} were not read")
-    if not blocks or first is None:
+    if not blocks:
         raise EmptyContent("the mail has no text", reason="empty_page")
     alone = len(raws) == 1
-    return Document(
+    dates = sorted(filter(None, map(_moment, messages)))
+    document = Document(
         EXTRACTOR,
         VERSION,
         tuple(blocks),
-        title=_header(first, "Subject") if alone else "",
-        byline=_header(first, "From") if alone else "",
-        published_at=_moment(first) if alone else None,
+        title=_header(messages[0], "Subject") if alone else file_name(url),
+        byline=_header(messages[0], "From") if alone else "",
+        # A mailbox goes on growing, as a thread does.
+        published_at=dates[0] if dates else None,
+        modified_at=dates[-1] if len(dates) > 1 else None,
         canonical_url=url,
         warnings=tuple(warnings),
     )
+    return document if alone else replace(document, structure=tuple(_posts(document, messages, ends)))
+
+
+def _posts(document: Document, messages: list[EmailMessage], ends: list[int]) -> Iterator[Item]:
+    """Each message of a mailbox as what its sender says, and when."""
+    for message, first, end in zip(messages, [0, *ends], ends, strict=False):
+        if first < end:
+            stop = document.starts[end - 1] + len(document.blocks[end - 1].text)
+            yield Item(
+                ItemKind.POST,
+                "layout",
+                _header(message, "Subject"),
+                _header(message, "From"),
+                _moment(message),
+                start=document.starts[first],
+                end=stop,
+            )
 
 
 def _messages(content: bytes) -> list[bytes]:
@@ -117,7 +140,9 @@ def _plain(text: str, first: int) -> list[Block]:
             blocks += blocks_of_lines(piece, first=first + len(blocks))
         elif said := _QUOTED.sub("", piece).strip():
             blocks += [
-                Block(BlockKind.QUOTATION, part.strip()) for part in re.split(r"\n[ \t]*\n", said) if part.strip()
+                Block(BlockKind.QUOTATION, part.strip(), note=QUOTED_NOTE)
+                for part in re.split(r"\n[ \t]*\n", said)
+                if part.strip()
             ]
     return blocks
 

@@ -4,6 +4,7 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -13,12 +14,13 @@ from pincite.domain.page import Block, BlockKind, Document
 from pincite.fetch.extractors.blocks import BlockWalk, blocks_of
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dom import parse
-from pincite.fetch.extractors.ebooks import BROKEN, open_archive, read_member
+from pincite.fetch.extractors.ebooks import BROKEN, open_archive, read_member, xml_root
 from pincite.fetch.extractors.html import links_of
+from pincite.fetch.extractors.preformatted import file_name
 from pincite.fetch.extractors.tables import names_columns
 from pincite.runtime.system import install_extra
 
-VERSION = "3"
+VERSION = "4"
 # "List Bullet 5" is the deepest that Word has.
 _DEEPEST_STYLE = 5
 # Word's own styles that mammoth's map leaves out: titles, and lists in lists by the name of their style.
@@ -39,6 +41,7 @@ MAX_ROWS = 100_000
 _ROWS_IN_BLOCK = 200
 # A longer first line is text, not a title.
 _TITLE_CHARS = 120
+_DC_TITLE = "{http://purl.org/dc/elements/1.1/}title"
 # A sheet may claim 17 billion cells with two of them filled.
 _MAX_SPANNED_CELLS = 20_000_000
 _CELL_NAME = re.compile(rb'<c\b[^<>]{0,200}?\br="([A-Z]{1,3})(\d{1,7})"')
@@ -83,7 +86,8 @@ def read_xlsx(body: bytes, url: str) -> Document:
         import python_calamine
     except ImportError as error:
         raise _missing("XLSX") from error
-    _refuse_wide_sheets(open_archive(body))
+    archive = open_archive(body)
+    _refuse_wide_sheets(archive)
     blocks: list[Block] = []
     try:
         book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(body))
@@ -95,7 +99,7 @@ def read_xlsx(body: bytes, url: str) -> Document:
             blocks += sheet_blocks(sheet.name, [row for row in cells if any(row)])
     except (python_calamine.CalamineError, *BROKEN) as error:
         raise ParseError("the workbook can't be read", reason="xlsx_unreadable") from error
-    return _document("xlsx", blocks, url)
+    return _document("xlsx", blocks, url, _title_of_book(archive, url))
 
 
 def _refuse_wide_sheets(archive: zipfile.ZipFile) -> None:
@@ -239,11 +243,20 @@ def _line(text: str) -> str:
     return " ".join(clean(text).split())
 
 
-def _document(kind: str, blocks: list[Block], url: str) -> Document:
+def _title_of_book(archive: zipfile.ZipFile, url: str) -> str:
+    """What the workbook says its title is (ECMA-376 part 2, core properties), else the name of its file."""
+    told = ""
+    if "docProps/core.xml" in archive.namelist():
+        with suppress(ParseError):  # damaged properties: the sheets are there to be read
+            told = xml_root(read_member(archive, "docProps/core.xml")).findtext(_DC_TITLE) or ""
+    return _line(told) or file_name(url)
+
+
+def _document(kind: str, blocks: list[Block], url: str, title: str = "") -> Document:
     if not blocks:
         raise EmptyContent("the file has no text", reason="empty_page")
     first = blocks[0].text.split("\n")[0] if blocks[0].kind is BlockKind.PARAGRAPH else ""
-    title = next((block.text for block in blocks if block.kind is BlockKind.HEADING), first)
+    title = title or next((block.text for block in blocks if block.kind is BlockKind.HEADING), first)
     title = title if len(title) <= _TITLE_CHARS else ""
     found = tuple(blocks)
     return Document(kind, VERSION, found, title=title, canonical_url=url.partition("#")[0], links=links_of(found))

@@ -317,4 +317,9 @@ def _title(beginning: str, url: str) -> str:
     first = beginning.strip().split("\n")[0].strip()
     if len(first) <= _TITLE_CHARS and any(map(str.isalpha, first)) and not first.endswith((":", ",", ";")):
         return first
+    return file_name(url)
+
+
+def file_name(url: str) -> str:
+    """The name of the file at an address: what a text without a title of its own is called."""
     return unquote(urlsplit(url).path).rstrip("/").rpartition("/")[2]

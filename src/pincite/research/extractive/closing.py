@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pincite.domain.evidence import ContextRole, NoteForm
-from pincite.domain.page import BlockKind, Document
+from pincite.domain.page import QUOTED_NOTE, BlockKind, Document
 from pincite.ranking.ranker import RankedPassage
 from pincite.research.extractive.excerpts import Excerpt, stands_alone
 from pincite.text.context import context_of
@@ -174,7 +174,7 @@ def _alone(
     """The sentences of text between two offsets that stand alone; of warning boxes only, where that is wanted."""
     for index in range(document.block_at(low), document.block_at(max(high - 1, 0)) + 1):
         block, base = document.blocks[index], document.starts[index]
-        if block.kind not in _TEXT or (boxed and block.note not in _WARNING_BOXES):
+        if block.kind not in _TEXT or block.note == QUOTED_NOTE or (boxed and block.note not in _WARNING_BOXES):
             continue
         for span in sentences(block.text):
             found = Span(base + span.start, base + span.end)

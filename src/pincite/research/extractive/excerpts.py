@@ -12,7 +12,7 @@ from typing import Final
 from pincite.domain.evidence import Claim, Evidence, NoteForm
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import claim_id
-from pincite.domain.page import Block, BlockKind, Document
+from pincite.domain.page import QUOTED_NOTE, Block, BlockKind, Document
 from pincite.domain.plan import ReadPage
 from pincite.domain.tables import header_row_count
 from pincite.ranking.ranker import RankedPassage
@@ -188,7 +188,7 @@ def _units(document: Document, index: int, passage: RankedPassage) -> Iterator[t
     """The sentences of a block, rows of a table, or code as a whole, as far as they lie within the passage."""
     block, base = document.blocks[index], document.starts[index]
     low, high = passage.draft.start, passage.draft.end
-    if block.kind in (BlockKind.HEADING, BlockKind.TERM) or not block.text.strip():
+    if block.kind in (BlockKind.HEADING, BlockKind.TERM) or block.note == QUOTED_NOTE or not block.text.strip():
         return
     if block.kind is BlockKind.CODE:
         start, end = max(base, low), min(base + len(block.text), high)

@@ -15,6 +15,7 @@ from pincite.surfaces.cli import options
 from pincite.surfaces.cli.research import writable_home
 from pincite.surfaces.cli.run import guarded, note, print_json, print_text, run_async
 from pincite.surfaces.errors import EXIT_INTERRUPTED
+from pincite.surfaces.listening import bound
 
 if TYPE_CHECKING:
     import anyio
@@ -140,7 +141,7 @@ def ui(
     def job() -> None:
         vet_server()
         serving = importlib.import_module("pincite.surfaces.http.serving")
-        with serving.bound(port) as listening:
+        with bound(port) as listening:
             pages = serving.own_pages(writable_home(home), listening)
             note(f"Open {pages.address}")
             note("Only this machine, and only who has this address, gets in. Ctrl-C stops.")
@@ -182,7 +183,12 @@ def mcp(
                 "the MCP server needs the mcp package", hint=f"Run: {install_extra('mcp')}"
             ) from error
         # By name, as the server: surfaces don't import each other.
-        importlib.import_module("pincite.surfaces.mcp.server").serve(transport, profile, port, home, source)
+        server = importlib.import_module("pincite.surfaces.mcp.server")
+        if transport == "stdio":
+            server.serve(profile, home, source)
+        else:
+            said = f"Serving on {origin('127.0.0.1', port)}/mcp. Ctrl-C stops."
+            server.serve_http(profile, port, home, source, ready=lambda: note(said))
 
     guarded(job, as_json=as_json)
 

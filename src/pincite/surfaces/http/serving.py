@@ -1,6 +1,5 @@
 """Running the server, or a read-only peer that hands out what a scope may share: the binding is vetted first."""
 
-import errno
 import hashlib
 import logging
 import socket
@@ -23,6 +22,7 @@ from pincite.surfaces.http.identity import KeyRing
 from pincite.surfaces.http.responses import PlainJson
 from pincite.surfaces.http.responses import install as install_errors
 from pincite.surfaces.http.service import Turns, WrongKeys, address_of, secret_of
+from pincite.surfaces.listening import bound
 from pincite.surfaces.runs import settings_of
 from pincite.wiring.fetching import site_sessions
 from pincite.wiring.observing import observe
@@ -34,10 +34,6 @@ log = logging.getLogger(__name__)
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 # Answers under way may end; runs are handed on or stopped by then (docs/deploy.md).
 _DRAIN_S = 5
-# Any free number; when it is taken the system chooses.
-_USUAL_PORT = 8787
-# Connections that wait while the application is made; as many as uvicorn lets wait.
-_BACKLOG = 2048
 
 
 def serve(host: str, port: int, home: Path | None, *, ready: Callable[[], None], work: bool = True) -> None:
@@ -123,30 +119,6 @@ def ready_to_ask(settings: Settings) -> dict[str, Any]:
     if "source" not in settings.model_fields_set:
         more["source"] = (LOCAL if indexed_libraries(settings) else BUNDLED, AUTO)
     return more
-
-
-@contextmanager
-def bound(port: int | None, host: str = "127.0.0.1") -> Iterator[socket.socket]:
-    """A socket that listens: on this port, or without one on the usual port or, where it is taken, any.
-
-    Errors:
-        Conflict: the port is taken, or the interface is none of this machine.
-    """
-    for wanted in (port,) if port else (_USUAL_PORT, 0):
-        try:
-            family, *_, address = socket.getaddrinfo(host, wanted, type=socket.SOCK_STREAM)[0]
-            listening = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
-            break
-        except OSError as error:
-            is_taken = error.errno == errno.EADDRINUSE
-            if wanted == port or not is_taken:
-                # Python adds in brackets what it was about to do.
-                why = f"can't listen on {host}: {str(error.strerror).partition(' (')[0]}"
-                hint = "Name another one with --port." if is_taken else "Name an interface of this machine with --host."
-                why = f"port {wanted} of {host} is taken" if is_taken else why
-                raise Conflict(why, reason="port_taken" if is_taken else "no_interface", hint=hint) from None
-    with listening:
-        yield listening
 
 
 def engine_opener(home: Path | None, **more: Any) -> Callable[[str, str | None], Engine]:

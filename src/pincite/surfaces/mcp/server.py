@@ -24,6 +24,7 @@ from pincite.engine import Engine
 from pincite.runtime.call_context import Caller, called_by, caller
 from pincite.settings import load_settings
 from pincite.surfaces.engines import Account, ServerLimits
+from pincite.surfaces.listening import bound
 from pincite.surfaces.mcp import results
 from pincite.surfaces.mcp.results import (
     Audited,
@@ -317,13 +318,26 @@ async def _wait(manager: RunManager, engine: Engine, run_id: str, seconds: float
                     await manager.ended(engine, run_id)
 
 
-def serve(transport: str, profile: Profile, port: int, home: Path | None, source: str | None) -> None:
+def serve(profile: Profile, home: Path | None, source: str | None) -> None:
     """Serve until the host closes the pipe or the process is interrupted. Errors: InvalidSetting."""
+    make_server(own_tools(home=home, source=source), profile).run("stdio")
+
+
+def serve_http(
+    profile: Profile, port: int, home: Path | None, source: str | None, *, ready: Callable[[], None]
+) -> None:
+    """Serve on the loopback interface until interrupted; `ready` is called as soon as requests can arrive.
+
+    Errors:
+        Conflict: the port is taken. InvalidSetting.
+    """
+    import uvicorn
+
     server = make_server(own_tools(home=home, source=source), profile)
-    if transport == "stdio":
-        server.run("stdio")
-    else:
-        server.run("streamable-http", host="127.0.0.1", port=port)
+    with bound(port) as listening:
+        ready()
+        config = uvicorn.Config(server.streamable_http_app(host="127.0.0.1"), log_level="warning")
+        uvicorn.Server(config).run(sockets=[listening])
 
 
 def own_tools(**overrides: object) -> OpenTools:

@@ -194,6 +194,19 @@ def test_xlsx_visible_sheets_as_tables() -> None:
     assert shape(document) == [("heading", "Prices"), ("table", "item | 2024\nport | 1.5")]
 
 
+@pytest.mark.parametrize(
+    ("properties", "title"),
+    [(None, "club fees.xlsx"), ("<dc:title>Fees</dc:title>", "Fees"), ("<broken", "club fees.xlsx")],
+)
+def test_a_workbook_is_not_called_by_its_first_sheet(properties: str | None, title: str) -> None:
+    pytest.importorskip("python_calamine")
+    with zipfile.ZipFile(io.BytesIO(workbook())) as made:
+        members: dict[str, bytes | str] = {name: made.read(name) for name in made.namelist()}
+    if properties is not None:
+        members["docProps/core.xml"] = f'<c xmlns:dc="http://purl.org/dc/elements/1.1/">{properties}</c>'
+    assert extract(archive(members), "https://club.example/club%20fees.xlsx").title == title
+
+
 def test_missing_extra_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     with pytest.raises(ExtraNotInstalled) as error:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from pincite.domain.items import item_at
 from pincite.domain.page import BlockKind, Document
 from pincite.fetch.extractors import extract
 from pincite.fetch.extractors.preformatted import read_plain
@@ -216,6 +217,20 @@ def test_a_mailbox_is_read_message_by_message() -> None:
     document = extract(box.encode(), "https://list.example/2025-March", "application/octet-stream")
     assert [entry.title for entry in document.outline] == ["Night 0", "Night 1", "Night 2"]
     assert document.text.count("From now on") == 3
+    assert (document.title, document.byline) == ("2025-March", "")
+    dates = (document.published_at, document.modified_at)
+    assert [date and date.isoformat() for date in dates] == ["2025-03-03T10:00:00+00:00", "2025-03-03T10:00:02+00:00"]
+    signed = [item_at(document.structure, at, at + 8) for at in map(document.text.index, ("burned 0", "burned 2"))]
+    assert [item and (item.name, item.author) for item in signed] == [
+        ("Night 0", "ada@light.example"), ("Night 2", "ada@light.example"),
+    ]  # fmt: skip
+
+
+def test_what_a_message_repeats_is_marked_as_quoted() -> None:
+    document = extract(MESSAGE.encode(), "https://list.example/17", "text/plain")
+    assert [block.note for block in document.blocks if block.kind is BlockKind.QUOTATION] == ["quoted"]
+    page = extract(b"<p>The lamp was lit.</p><blockquote><p>Was it lit at all?</p></blockquote>", "https://a.test/")
+    assert not any(block.note for block in page.blocks), "what an article quotes it chose itself"
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,11 @@ def marked(block: Block, kind: MarkKind) -> list[str]:
         ("<mroot><mn>8</mn><mn>3</mn></mroot>", "root(3; 8)"),
         ("<mfrac linethickness=0><mi>n</mi><mi>k</mi></mfrac>", "(n over k)"),
         ("<mi>E</mi><mo>=</mo><mi>m</mi><mo>&#x2062;</mo><msup><mi>c</mi><mn>2</mn></msup>", "E = mc^2"),
+        (
+            "<mi>ρ</mi><msup><mi>v</mi><mn>2</mn></msup><msub><mi>C</mi><mi>d</mi></msub><mi>A</mi>",
+            "ρv^2 C_d A",
+        ),
+        ("<msup><mi>e</mi><mi>x</mi></msup><mo>(</mo><mi>y</mi><mo>)</mo>", "e^x(y)"),
         ("<mn>10</mn><mn>20</mn>", "10 20"),
         ("<mo>−</mo><mn>5</mn>", "−5"),
         ("<mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>2</mn></mtd></mtr></mtable>", "[1, 2]"),
