@@ -60,7 +60,7 @@ def calculations(text: str) -> Iterator[Calculation]:
         step = 10.0 ** -len(written.rstrip(" %").partition(".")[2]) / share
         try:
             operands, _ = _executed(ast.parse(_OPERAND.sub(lambda term: _plain(term, {}), left), mode="eval").body)
-            for factors in _scales(_units(left), match["unit"].strip()):
+            for factors in _scales(left, match["unit"].strip().lower()):
                 parsed = ast.parse(_OPERAND.sub(lambda term, by=factors: _plain(term, by), left), mode="eval").body
                 value, scale = _executed(parsed)[1], factors.get(match["unit"].strip().lower(), 1.0)
                 if math.isclose(value, result * scale, rel_tol=1e-12, abs_tol=step * scale / 2):
@@ -87,12 +87,16 @@ def _units(left: str) -> list[str]:
     return [unit for term in _OPERAND.finditer(left) if (unit := term["unit"].strip().lower()) in UNITS]
 
 
-def _scales(units: Sequence[str], unit: str) -> Sequence[Mapping[str, float]]:
+def _scales(left: str, unit: str) -> Sequence[Mapping[str, float]]:
     """What each unit of a calculation counts as; both where a megabyte may have two sizes.
 
-    With one unit throughout, or one that the result leaves out, numbers count as they are: 20 × 4 MB = 80 MB.
+    With one unit throughout, or one that the result leaves out, numbers count as they are: 20 × 4 MB = 80 MB. So do
+    those of another quantity than a product's: 30 days × 2 GB = 60 GB.
     """
-    known = {*units, unit.lower()} & UNITS.keys()
+    units = _units(left)
+    known = {*units, unit} & UNITS.keys()
+    if unit in UNITS and _SUMS.isdisjoint(left):
+        known = {one for one in known if UNITS[one][0] == UNITS[unit][0]}
     if not units or len({UNITS[one] for one in known}) == 1:
         return ({},)
     return tuple({one: UNITS[one][1][at if at < len(UNITS[one][1]) else 0] for one in known} for at in (0, 1))

@@ -35,6 +35,10 @@ IN_UNITS = [
     ("It is 1 hour + 30 s = 31 s.", False),
     ("These are 2 GB / 8 kB = 262,144 pages.", True),
     ("These are 2 GB / 8 kB = 0.25 pages.", False),
+    ("For 30 days it is 30 days × 2 GB = 60 GB.", True),
+    ("For 30 days it is 30 days × 2 GB = 60,000 MB.", True),
+    ("For 30 days it is 30 days × 2 GB = 60 MB.", False),
+    ("For 30 days it is 30 days + 2 GB = 32 GB.", False),
     ("Of 1,000 rows it is 20 % of 1,000 = 200.", True),
     ("Of 1,000 rows it is 20 % of 1,000 = 220.", False),
 ]
@@ -43,7 +47,8 @@ IN_UNITS = [
 @pytest.mark.parametrize(("statement", "right"), IN_UNITS)
 def test_a_calculation_with_units_is_executed_in_them(statement: str, right: bool) -> None:
     evidence = (
-        "A client takes 4 MB. Tries wait 30 s, at most 1 hour. A table of 2 GB has pages of 8 kB; the share is 20 %."
+        "A client takes 4 MB. Tries wait 30 s, at most 1 hour. A table of 2 GB has pages of 8 kB; the share is 20 %. "
+        "It is kept for 30 days."
     )
     facts = check_facts(statement, [evidence])
     assert all(fact.outcome in (FactOutcome.FOUND, FactOutcome.DERIVED) for fact in facts) is right, facts
