@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+import anyio
 import anyio.to_thread
 
 from pincite.domain.errors import BudgetExhausted, ModelBadOutput, PinciteError, ProviderError, RemoteError
@@ -78,6 +79,7 @@ class Composer:
         if not manuscript.is_begun:
             asked.insert(0, Asked(task.question))
         room = self._source_tokens if not manuscript.is_begun else round(self._source_tokens * _FURTHER_SHARE)
+        began_s = anyio.current_time()
         chosen, room = await self._chosen(task, wanted, pages, asked, room, progress.seconds_left)
         shown: Sequence[Material] = ()
         while pages and asked:
@@ -86,10 +88,10 @@ class Composer:
                 return
             shown = more
             prompt = _prompt(task, parts, wanted, shown, manuscript)
+            left_s = progress.seconds_left  # less what choosing, and calls with more room, took of it
+            left_s = None if left_s is None else max(left_s - (anyio.current_time() - began_s), 0.0)
             try:
-                made, author = await self._calls.ask_named(
-                    ModelRole.WRITER, prompt, Composed, deadline_s=progress.seconds_left
-                )
+                made, author = await self._calls.ask_named(ModelRole.WRITER, prompt, Composed, deadline_s=left_s)
                 _vet(made, manuscript)
             except (ProviderError, RemoteError, BudgetExhausted) as error:
                 manuscript.book.take_back(shown)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import anyio
 import pytest
 from tests.fakes.small_web import SmallWeb
 from tests.unit.research.model.small_run import Small
@@ -177,6 +178,20 @@ async def test_words_choose_where_no_model_does(choose: Any) -> None:
     assert "The Varden lighthouse is 41 metres tall." in shown
     assert not any("Its keeper" in text for text in shown)
     assert model.seen[-1].task != "choose", "the run goes on"
+
+
+async def test_what_choosing_takes_is_taken_from_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    left: dict[str, float] = {}
+    generate = ScriptedModel.generate
+
+    async def slowly(self: ScriptedModel, role: Any, prompt: Any, *asked: Any, deadline_s: float, **given: Any) -> Any:
+        left[prompt.name] = deadline_s
+        await anyio.sleep(0.2 if prompt.name == "choose" else 0)
+        return await generate(self, role, prompt, *asked, deadline_s=deadline_s, **given)
+
+    monkeypatch.setattr(ScriptedModel, "generate", slowly)
+    await wide_run(chooses("Its keeper"), deadline_s=100)
+    assert left["compose"] <= left["choose"] - 0.2
 
 
 async def test_nobody_is_asked_to_choose_where_everything_is_shown() -> None:
