@@ -28,7 +28,7 @@ def record(calls: Iterable[tuple[Seen, Any]]) -> Recording:
             case "planner":
                 made["planner"] = answer
             case "choose":
-                made["chosen"].append(_named(_runs(answer["passages"]), seen.citable))
+                made["chosen"].append([_begun(text) for text in _named(_runs(answer["passages"]), seen.citable)])
             case "compose":
                 made["composed"].append(_with_lines(answer, partial(_named, texts=_told_apart(seen))))
             case "judge_statements":
@@ -63,7 +63,7 @@ class RecordedModel(ModelFake):
                 planned: Json = self._book["planner"]
                 return planned
             case "choose":
-                ids = {text: name for name, text in seen.citable.items()}
+                ids = {_begun(text): name for name, text in seen.citable.items()}
                 rounds = self._book.get("chosen", [])
                 known = rounds[self._composed] if self._composed < len(rounds) else []
                 return {"passages": [ids[text] for text in known if text in ids]}
@@ -121,10 +121,15 @@ def _runs(names: Iterable[str]) -> list[str]:
     """Each id of `p3 p5-p7`."""
     found: list[str] = []
     for name in names:
-        low, _, high = name.partition("-")
+        low, _, high = name.rstrip("+").partition("-")
         last = (high or low).lstrip("p")
         found += [f"p{number}" for number in range(int(low.lstrip("p")), int(last) + 1)]
     return found
+
+
+def _begun(offered: str) -> str:
+    """How a passage begins, without its size."""
+    return offered.partition("] ")[2]
 
 
 def _record_judgements(made: Recording, seen: Seen, answer: Any) -> None:

@@ -10,7 +10,7 @@ from pincite.domain.layout import BlockForm, ReportBlock
 from pincite.research.assembly import DraftedSection, Line
 from pincite.research.model.outputs import ComposedBlock, ComposedSentence
 from pincite.research.model.sentences import Checked, Proposed
-from pincite.research.model.wording import in_code, links_in, plain_line, unmarked
+from pincite.research.model.wording import in_code, links_in, unmarked
 from pincite.text.context import points_back
 from pincite.text.instructions import is_flagged
 
@@ -97,7 +97,7 @@ def planned(
         if items and form is BlockForm.PARAGRAPH:
             made.append(Planned(form, (leaning(items, propose),)))
         elif items:
-            befores = ("", *(plain_line(item.text) for item in items))
+            befores = ("", *(unmarked(item.text).text for item in items))
             rows = zip(items, befores, strict=False)
             made.append(Planned(form, tuple((replace(propose(i), after=heading, before=b),) for i, b in rows)))
     return tuple(made), tuple(over)
@@ -105,9 +105,9 @@ def planned(
 
 def leaning(written: Sequence[ComposedSentence], propose: Propose) -> tuple[Proposed, ...]:
     """The sentences of a paragraph; one that points back ("It ...", "Therefore ...") with the one before it."""
-    befores = ("", *(said.text for said in written))
+    befores = ("", *(unmarked(said.text).text for said in written))
     return tuple(
-        replace(propose(said), after=plain_line(before) if points_back(said.text) else "", before=plain_line(before))
+        replace(propose(said), after=before if points_back(said.text) else "", before=before)
         for before, said in zip(befores, written, strict=False)
     )
 

@@ -26,7 +26,7 @@ _FURTHER_SHARE: Final = 0.33
 _LEAST_ADDED: Final = 50
 # The list of what is on offer takes its tokens from the room, down to this share.
 _LEAST_SHARE: Final = 0.6
-_RUN: Final = re.compile(r"p(\d{1,5})(?:-p?(\d{1,5}))?")
+_RUN: Final = re.compile(r"p(\d{1,5})(?:-p?(\d{1,5}))?(\+?)")
 # With less of the pages in sight nobody can compose a report.
 _LEAST_TOKENS: Final = 1_500
 # Names of members, ids and marks around each word of the answer: about three tokens to a word of the report.
@@ -152,17 +152,20 @@ def _listed(offers: Sequence[Offer], pages: Sequence[ReadPage]) -> tuple[Materia
         if path and path != above.get(offer.url):
             mine.append(("#", " > ".join(path)))
         above[offer.url] = path
-        mine.append((f"p{number}", f"[{offer.tokens}] {offer.beginning}"))
+        more = sum(beyond.tokens for beyond in offer.rest)
+        mine.append((f"p{number}", f"[{offer.tokens}{f' +{more}' if more else ''}] {offer.beginning}"))
     return tuple(Material(titles[url] or "Page", tuple(rows)) for url, rows in lines.items())
 
 
 def _picked(names: Sequence[str], offers: Sequence[Offer]) -> tuple[Offer, ...]:
-    """The offers of these ids and runs of ids, in that order; what was not on offer is nothing."""
-    picked: dict[int, Offer] = {}
+    """The offers of these ids and runs of ids, in that order, each once; what was not on offer is nothing."""
+    picked: dict[tuple[str, int], Offer] = {}
     for name in names:
         if found := _RUN.fullmatch(name.strip()):
-            low, high = int(found[1]), int(found[2] or found[1])
-            picked |= {at: offers[at - 1] for at in range(max(low, 1), min(high, len(offers)) + 1) if at not in picked}
+            low, high = max(int(found[1]), 1), min(int(found[2] or found[1]), len(offers))
+            taken = [*offers[low - 1 : high]]
+            for offer in (*taken, *(taken[-1].rest if taken and found[3] else ())):
+                picked.setdefault((offer.url, offer.at), offer)
     return tuple(picked.values())
 
 

@@ -1,7 +1,8 @@
 """Pages as numbered lines for a model: of several pages the passages that answer the parts of a question."""
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate, zip_longest
 from typing import Final
 
@@ -86,13 +87,17 @@ class _Passage:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A passage that could be shown: the page, its number there, the headings above it, how it begins, its tokens."""
+    """A passage that could be shown: the page, its number there, the headings above it, how it begins, its tokens.
+
+    `rest` are those that follow it under its heading and are not on offer themselves.
+    """
 
     url: str
     at: int
     section: tuple[str, ...]
     beginning: str
     tokens: int
+    rest: tuple["Offer", ...] = ()
 
 
 class SourceBook:
@@ -117,7 +122,9 @@ class SourceBook:
         chosen = self._chosen(pages, cut, asked, _OFFERED, of_all=True)
         documents = {page.url: page.document for page in pages}
         return tuple(
-            Offer(url, at, cut[url][at].section, _beginning(documents[url], cut[url][at].span), cut[url][at].tokens)
+            replace(
+                _offer(url, at, documents[url], cut[url]), rest=tuple(_rest(url, at, documents[url], cut[url], places))
+            )
             for url, places in chosen.items()
             for at in sorted(places)
         )
@@ -278,6 +285,18 @@ def _passages(document: Document) -> list[_Passage]:
         size = token_estimate(text) + _LINE_TOKENS * lines
         found.append(_Passage(Span(draft.start, draft.end), size, draft.section, _stating(document, draft)))
     return found
+
+
+def _offer(url: str, at: int, page: Document, own: Sequence[_Passage]) -> Offer:
+    return Offer(url, at, own[at].section, _beginning(page, own[at].span), own[at].tokens)
+
+
+def _rest(url: str, at: int, page: Document, own: Sequence[_Passage], offered: Collection[int]) -> Iterator[Offer]:
+    """What follows the passage in its section, up to the next one that is offered itself."""
+    for beyond in range(at + 1, len(own)):
+        if beyond in offered or own[beyond].section != own[at].section:
+            return
+        yield _offer(url, beyond, page, own)
 
 
 def _beginning(document: Document, span: Span) -> str:

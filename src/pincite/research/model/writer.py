@@ -7,15 +7,16 @@ from typing import Final
 import anyio
 
 from pincite.domain.errors import ModelBadOutput
-from pincite.domain.evidence import Proof, Verdict, VerdictStatus, VerifiedClaim
+from pincite.domain.evidence import Claim, Proof, Verdict, VerdictStatus, VerifiedClaim
 from pincite.domain.frozen import dataclass
 from pincite.domain.layout import BlockForm, SectionKind
-from pincite.domain.plan import Conflict, ConflictSide, Gap, Progress, ReportMetadata, Task
+from pincite.domain.plan import Conflict, ConflictSide, Gap, Progress, ReadPage, ReportMetadata, Task
 from pincite.domain.report import Mode, PartStatus, RejectedClaim, Report, ReportPart
 from pincite.ports import EventSink, ModelCalls
 from pincite.research.assembly import Content, DraftedSection, Line, assemble
 from pincite.research.model.blocks import DraftBlock, Planned, drafted, laid_out, leaning, planned
 from pincite.research.model.leads import with_leads
+from pincite.research.model.lines import Line as ShownLine
 from pincite.research.model.manuscript import Manuscript, claim_of, sentences_of
 from pincite.research.model.outputs import ComposedSection, ComposedSentence
 from pincite.research.model.proving import Mender
@@ -123,6 +124,7 @@ class ModelWriter:
         self._noted = noted
         self._told: dict[str, list[str]] = {}
         self._drafted: dict[Proposed, Checked] = {}
+        self._unnamed: dict[tuple[str, str, str], Claim] = {}
 
     async def draft(self, task: Task, progress: Progress) -> None:
         """Prove and tell the sections that rest on `progress` alone, while another round goes on."""
@@ -184,10 +186,14 @@ class ModelWriter:
                 offered[name] = item
         standing = {e.quote.document_id for item in offered.values() for e in item.claim.evidence}
         pages = {page.url: page for page in progress.pages if page.document.document_id in standing}
+        part = progress.plan.sub_questions[0].text
         for name, line in self._manuscript.book.lines.items():
-            if name not in self._manuscript.claims and line.url in pages:
-                claim = claim_of(line, progress.plan.sub_questions[0].text, pages[line.url])
-                for allowed in within_quotable((claim,), (pages[line.url],)):
+            if name not in self._manuscript.claims and line.url in pages and _stands(line, pages[line.url]):
+                # Asked for by early sections and by the report, for several hundred lines.
+                key = name, part, pages[line.url].document.document_id
+                if key not in self._unnamed:
+                    self._unnamed[key] = claim_of(line, part, pages[line.url])
+                for allowed in within_quotable((self._unnamed[key],), (pages[line.url],)):
                     verdict = Verdict(VerdictStatus.SUPPORTED, score=1.0)
                     offered[name] = VerifiedClaim(allowed, verdict, 1, proof=Proof.QUOTED)
         return offered
@@ -354,6 +360,11 @@ class ModelWriter:
             else:
                 found.append(ReportPart(part.text, PartStatus.NOT_HERE))
         return tuple(found)
+
+
+def _stands(line: ShownLine, page: ReadPage) -> bool:
+    """Whether the line is where it was: the page may have been captured anew since it was shown."""
+    return page.document.text[line.span.start : line.span.end] == line.text
 
 
 def _names(section: DraftedSection) -> Iterator[str]:

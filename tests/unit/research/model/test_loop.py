@@ -14,6 +14,7 @@ from pincite.domain.fetch import FetchRequest
 from pincite.domain.model import Material
 from pincite.domain.page import Block, BlockKind, Document, Mark, MarkKind
 from pincite.domain.plan import ReadPage, ReportLength, SubQuestion, Task
+from pincite.research.model.composer import _picked
 from pincite.research.model.lines import Asked, SourceBook
 from pincite.research.model.style import WORDS
 from pincite.testing.models import FaithfulModel, ScriptedModel, Seen, composed, paragraph, said, section
@@ -164,6 +165,22 @@ async def test_what_was_chosen_is_not_shown_again_of_another_page() -> None:
     book, asked = SourceBook(), [Asked("paint of the Varden lighthouse")]
     told = texts(book.look(pages, asked, 4_000, book.offers(pages, asked)[:1]))
     assert sum("every nine years" in text for text in told) == 8
+
+
+async def test_a_section_can_be_had_whole_by_the_passage_that_opens_it() -> None:
+    page = "# Varden\n\n" + "\n\n".join(
+        f"## Year {n}\n\nThe year {n} opens so. " + "\n\n".join([f"In the year {n} the lamp burned oil. " * 15] * 3)
+        for n in range(90)
+    )
+    offers = SourceBook().offers(await pages_of(**{URL: page}), [Asked("lighthouse")])
+    assert {len(offer.rest) for offer in offers} > {0}, "not all of a long page is listed"
+    at = next(number for number, offer in enumerate(offers, start=1) if offer.rest)
+    opening = offers[at - 1]
+    assert {beyond.section for beyond in opening.rest} == {opening.section}
+    assert _picked([f"p{at}+", f"p{at}"], offers) == (opening, *opening.rest)
+    assert _picked([f"p{at}"], offers) == (opening,)
+    assert _picked(["p0", "p1-p2", f"p{len(offers)}-p9999+"], offers)[:2] == offers[:2]
+    assert _picked(["p9999+", "+", "p3-p1"], offers) == ()
 
 
 async def test_few_chosen_passages_are_filled_up_by_words() -> None:

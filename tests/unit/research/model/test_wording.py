@@ -185,7 +185,7 @@ def test_names_that_are_no_words_are_code_wherever_they_stand() -> None:
 
 DIGESTS = {
     "planner": "b80fda7bfec0",
-    "choose": "97db411b5af9",
+    "choose": "b5d5c33ec94b",
     "compose": "209546f9145e",
     "rewrite": "7677758ae6fa",
     "summary": "579db885e474",

@@ -7,7 +7,7 @@ from typing import Final
 # The version in use of each prompt.
 VERSIONS: Final = {
     "planner": "2",
-    "choose": "2",
+    "choose": "3",
     "compose": "5",
     "rewrite": "5",
     "summary": "1",
