@@ -22,6 +22,7 @@ from pincite.domain.layout import (
     Piece,
     Quotation,
     Run,
+    Section,
     Sentence,
     SentenceKind,
     laid_out,
@@ -181,7 +182,7 @@ def _blocks(report: Report) -> Iterator[str]:
         yield _paragraph(report.summary.sentences)
     for section in report.sections:
         yield _heading(2, section.heading)
-        yield "\n\n".join(map(_laid, laid_out(section)))
+        yield "\n\n".join(_pieces(section))
     yield from _open(report)
     if report.leads:
         yield _heading(2, LEADS_HEADING)
@@ -257,6 +258,18 @@ def _heading(level: int, text: str) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
+
+
+def _pieces(section: Section) -> Iterator[str]:
+    before = ""
+    for laid in laid_out(section):
+        text = _laid(laid)
+        if isinstance(laid, Quotation) and not laid.path and isinstance(laid.contents[0], Code):
+            mark = _marks((laid.excerpt.reference_n,))
+            # The sentence before it says what the code does: the mark of the same page stands for both.
+            text = text.removesuffix(f"\n\n{mark}") if before.endswith(mark) else text
+        before = text
+        yield text
 
 
 def _laid(laid: Laid, *, bare: bool = False) -> str:

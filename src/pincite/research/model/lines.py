@@ -8,7 +8,7 @@ from typing import Final
 
 from pincite.domain.frozen import dataclass
 from pincite.domain.model import Material
-from pincite.domain.page import BlockKind, Document
+from pincite.domain.page import QUOTED_NOTE, BlockKind, Document
 from pincite.domain.plan import ReadPage
 from pincite.ranking.passages import Draft, drafts
 from pincite.ranking.ranker import PassageRanker, Source
@@ -383,11 +383,13 @@ def _of_all(near: Sequence[int], own: Sequence[_Passage]) -> list[int]:
 def _cut(document: Document, start: int, end: int) -> list[Span]:
     """Sentences of text, rows of tables, whole listings (long ones in several pieces), as spans of the document.
 
-    Words that are spoken to machines are left out: nobody may cite them.
+    Words that are spoken to machines are left out, and those that a mail only quotes: nobody may cite them.
     """
     spans: list[Span] = []
     for block, begin in zip(document.blocks, document.starts, strict=True):
         if begin + len(block.text) <= start or begin >= end or block.kind is BlockKind.HEADING:
+            continue
+        if block.note == QUOTED_NOTE:
             continue
         if block.kind is BlockKind.CODE:
             found = list(_listings(block.text))

@@ -12,7 +12,7 @@ from tests.unit.research.model.small_run import Small
 from pincite.domain.events import EventType
 from pincite.domain.fetch import FetchRequest
 from pincite.domain.model import Material
-from pincite.domain.page import Block, BlockKind, Document, Mark, MarkKind
+from pincite.domain.page import QUOTED_NOTE, Block, BlockKind, Document, Mark, MarkKind
 from pincite.domain.plan import ReadPage, ReportLength, SubQuestion, Task
 from pincite.research.model.composer import _picked
 from pincite.research.model.lines import Asked, SourceBook
@@ -77,6 +77,13 @@ async def test_what_a_page_crosses_out_is_not_shown_or_shown_as_that() -> None:
     assert texts(shown) == ["The lighthouse costs ~~9 crowns~~ 7 crowns to see."]
     [offer] = SourceBook().offers(await pages_of(**{URL: page}), [Asked("When is the lighthouse open?")])
     assert offer.beginning == f"~~{old}~~ The lighthouse costs ~~9 crowns~~ 7 crowns to see."
+
+
+async def test_what_a_mail_only_quotes_is_not_shown() -> None:
+    said = Block(BlockKind.PARAGRAPH, "The lighthouse is open until June.", note=QUOTED_NOTE)
+    page = Document("small", "1", (said, Block(BlockKind.PARAGRAPH, "No, the lighthouse is open in May.")), title="Re:")
+    shown = SourceBook().look(await pages_of(**{URL: page}), [Asked("When is the lighthouse open?")], 700)
+    assert texts(shown) == ["No, the lighthouse is open in May."]
 
 
 async def test_one_page_leaves_room_for_others_that_are_as_likely() -> None:

@@ -93,6 +93,9 @@ async def test_the_code_beside_a_statement_is_printed_as_the_page_has_it_whateve
     assert "```python" in report.markdown
     assert "    print(lamp)" in report.markdown
     assert "explode" not in report.markdown
+    said, code = report.markdown.index(LIT), report.markdown.index("```python")
+    assert report.markdown[said:code].strip().endswith("[1]"), "the sentence before it"
+    assert not report.markdown.split("```")[2].strip().startswith("[1]"), "whose mark stands for both"
     page = await SmallWeb({URL: PAGE}).fetch(FetchRequest(URL))
     stored = SampleReport(
         report, {page.document.document_id: page.document}, {page.snapshot.snapshot_id: page.snapshot}

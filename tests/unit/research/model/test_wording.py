@@ -186,7 +186,7 @@ def test_names_that_are_no_words_are_code_wherever_they_stand() -> None:
 DIGESTS = {
     "planner": "b80fda7bfec0",
     "choose": "b5d5c33ec94b",
-    "compose": "209546f9145e",
+    "compose": "6e702ff9f423",
     "rewrite": "7677758ae6fa",
     "summary": "579db885e474",
     "leads": "78a6b7fdff26",

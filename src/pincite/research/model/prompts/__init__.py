@@ -8,7 +8,7 @@ from typing import Final
 VERSIONS: Final = {
     "planner": "2",
     "choose": "3",
-    "compose": "5",
+    "compose": "6",
     "rewrite": "5",
     "summary": "1",
     "leads": "1",
