@@ -138,7 +138,7 @@ def _walk(document: Document) -> Iterator[Draft]:
     for index, (block, start) in enumerate(zip(document.blocks, document.starts, strict=True)):
         if not block.text.strip():
             continue
-        end, words = start + len(block.text), _word_count(block.text)
+        end, words = start + len(block.text), word_count(block.text)
         if block.kind is BlockKind.HEADING and not block.note:  # the title of a box stands in the passage
             if current is not None:
                 yield _closed(current, path)
@@ -196,7 +196,8 @@ def _section(path: list[tuple[int, str]]) -> tuple[str, ...]:
     return tuple(title for _, title in path)
 
 
-def _word_count(text: str) -> int:
+def word_count(text: str) -> int:
+    """How many words a passage has by this: the gaps between them, and one."""
     return text.count(" ") + text.count("\n") + 1
 
 
@@ -226,7 +227,7 @@ def _pieces(block: Block, start: int, section: tuple[str, ...], label: str) -> I
     first: int | None = None
     last, words = 0, 0
     for begin, end in _units(block):
-        size = _word_count(block.text[begin:end])
+        size = word_count(block.text[begin:end])
         if first is not None and words + size > MAX_WORDS:
             yield Draft(start + first, start + last, kind, section, label)
             first, words = None, 0

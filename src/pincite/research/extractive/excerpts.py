@@ -6,7 +6,7 @@ Everything is a slice of the page. What a procedure answers with is its steps an
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Final
 
 from pincite.domain.evidence import Claim, Evidence, NoteForm
@@ -15,6 +15,7 @@ from pincite.domain.ids import claim_id
 from pincite.domain.page import QUOTED_NOTE, Block, BlockKind, Document
 from pincite.domain.plan import ReadPage
 from pincite.domain.tables import header_row_count
+from pincite.ranking.passages import MAX_WORDS, word_count
 from pincite.ranking.ranker import RankedPassage
 from pincite.ranking.terms import index_terms
 from pincite.ranking.words import Rarity
@@ -77,6 +78,8 @@ def excerpts_of(passage: RankedPassage, terms: Sequence[str], rarity: Rarity) ->
     document = passage.source.document
     first, last = document.block_at(passage.draft.start), document.block_at(max(passage.draft.end - 1, 0))
     units = [unit for index in range(first, last + 1) for unit in _units(document, index, passage)]
+    # What is longer without an end is no sentence, row or line that anybody reads.
+    units = [(index, span) for index, span in units if _readable(document, index, span)]
     if not units:
         return ()
     told = {span.start: value for span, value in passage.sentences}
@@ -87,6 +90,11 @@ def excerpts_of(passage: RankedPassage, terms: Sequence[str], rarity: Rarity) ->
     told_in = [at for at in range(len(units)) if document.blocks[units[at][0]].kind is not BlockKind.CODE]
     best = max(told_in or range(len(units)), key=lambda at: (near[at], -at))
     entry = [at for at in range(len(units)) if _one_entry(document, units[best][0], units[at][0])]
+    sizes = list(accumulate(word_count(document.text[units[at][1].start : units[at][1].end]) for at in entry))
+    # Only a block that could not be cut is longer than a passage may be: from the nearest sentence on, as far as fits.
+    if sizes[-1] > MAX_WORDS:
+        skipped = sizes[entry.index(best) - 1] if entry.index(best) else 0
+        entry = [at for at, size in zip(entry, sizes, strict=True) if at == best or 0 < size - skipped <= MAX_WORDS]
     made: list[Excerpt] = []
     for form, run in groupby(entry, key=lambda at: _form(document, units[at][0], is_entry=bool(passage.draft.label))):
         chosen = list(run)
@@ -97,6 +105,12 @@ def excerpts_of(passage: RankedPassage, terms: Sequence[str], rarity: Rarity) ->
                 Excerpt(passage, form[0], tuple(units[at][1] for at in chosen), tuple(near[at] for at in chosen))
             )
     return tuple(made)
+
+
+def _readable(document: Document, index: int, span: Span) -> bool:
+    text = document.text[span.start : span.end]
+    parts = text.split("\n") if document.blocks[index].kind is BlockKind.CODE else [text]
+    return all(word_count(part) <= MAX_WORDS for part in parts)
 
 
 def _form(document: Document, index: int, *, is_entry: bool) -> tuple[NoteForm, bool] | None:

@@ -343,3 +343,13 @@ async def test_a_sentence_that_two_pages_share_is_said_once_in_the_answer(bench:
     said = [sentence.text for sentence in report.summary.sentences]
     assert said.count(shared) == 1
     assert len(report.parts) == 2
+
+
+@pytest.mark.parametrize("ends", ["", "."])
+def test_no_page_is_printed_at_such_length_that_nobody_reads_it(ends: str) -> None:
+    told = f"The owl box hangs in a barn of larch{ends} " * 30_000
+    page = Document(extractor="t", version="1", title="Owls", blocks=(Block(BlockKind.PARAGRAPH, told.strip()),))
+    ranking = PassageRanker().rank("Where does the owl box hang?", [Source("https://owls.test/", page)])
+    found = excerpts_of(ranking.passages[0], ranking.terms, ranking.rarity)
+    printed = sum(excerpt.words for excerpt in found)
+    assert 200 < printed <= 220 if ends else printed == 0
