@@ -188,6 +188,7 @@ class ResearchService:
         progress = with_results(progress, found.results, found.asked, found.leads)
         progress = replace(progress, seconds_left=self._seconds_left(started_s))
         progress = with_reading(progress, await roles.reader.read(task, found.results, progress))
+        progress = replace(progress, seconds_left=self._seconds_left(started_s))  # less what reading took
         analyses = [await roles.analyst.analyse(task, part, progress) for part in progress.plan.sub_questions]
         analyses = [
             replace(found, claims=weighed(within_quotable(found.claims, progress.pages), progress.pages))

@@ -10,10 +10,12 @@ import pytest
 from pincite.domain.budget import Budget
 from pincite.domain.errors import InvalidTopic, SearchProviderUnavailable
 from pincite.domain.events import EventType
+from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.layout import ExcerptKind
-from pincite.domain.plan import Task
+from pincite.domain.plan import Progress, Task
 from pincite.domain.report import Metrics, ReportStatus, broken_rules
 from pincite.domain.search import LeftOut, Query, SearchResponse
+from pincite.research.extractive.verifier import ExtractiveVerifier
 from pincite.research.service import vet_question
 from pincite.research.state import Limits
 
@@ -30,6 +32,26 @@ async def test_a_run_answers_with_cited_sentences(bench: Any) -> None:
     assert report.references[0].url == "https://db.test/locks.html"
     assert all(sentence.references for sentence in report.sentences())
     assert report.markdown.startswith("# How long")
+
+
+async def test_checking_gets_the_time_that_reading_left(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = bench(limits=Limits(budget=Budget(deadline_s=60.0)))
+    fetch, verify, left = made.web.fetch, ExtractiveVerifier.verify, []
+
+    async def slow(request: FetchRequest) -> FetchResult:
+        made.clock.advance(7.0)
+        result: FetchResult = await fetch(request)
+        return result
+
+    async def noted(self: ExtractiveVerifier, task: Task, analyses: Any, progress: Progress) -> Any:
+        left.append((progress.seconds_left, 60.0 - made.clock.monotonic_s()))
+        return await verify(self, task, analyses, progress)
+
+    monkeypatch.setattr(made.web, "fetch", slow)
+    monkeypatch.setattr(ExtractiveVerifier, "verify", noted)
+    await made.service().run(Task(QUESTION))
+    assert left
+    assert all(told == really < 60.0 for told, really in left)
 
 
 async def test_every_quote_is_a_slice_of_the_stored_document(bench: Any) -> None:
