@@ -112,7 +112,8 @@ _RULES: Final = tuple(
             1.0,
             ("http", "followed", "?"),
         ),
-        (r"!\[[^\]]*\]\s*[(\[]", 0.7, ("![",)),
+        # From the last "![" before a "]": to look on from each of many would take time with their square.
+        (r"!\[(?:[^\]!]|!(?!\[))*\]\s*[(\[]", 0.7, ("![",)),
         (r"\bfile:///", 0.7, ("file:",)),
         # Codes that nobody reads by eye.
         (

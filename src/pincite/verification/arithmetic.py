@@ -21,9 +21,9 @@ _NUMBER: Final = r"\d[\d,]*+(?:\.\d++)?(?: ?%)?"
 _UNIT: Final = r"(?: ?(?!of\b)[a-zA-Z]{1,12}+)?"
 _TERM: Final = rf"\(*+{_NUMBER}{_UNIT}\)*+"
 # Eight terms are a line; what is longer is no example for a reader. Possessive, so that no text makes it look back for
-# long (a sentence of 480 times "1 + " took 25 seconds before).
+# long (a sentence of 480 times "1 + " took 25 seconds before); and of a run of brackets only the first is tried.
 _CALCULATION: Final = re.compile(
-    rf"(?<![\d,.])(?P<left>{_TERM}(?:(?: ?[-+*/×·÷−–] ?|(?<=%) of ){_TERM}){{1,8}}+) ?[=≈] ?"
+    rf"(?:(?<![\d,.(])|(?<=[\d,.]\())(?P<left>{_TERM}(?:(?: ?[-+*/×·÷−–] ?|(?<=%) of ){_TERM}){{1,8}}+) ?[=≈] ?"
     rf"(?P<right>{_NUMBER})(?P<unit>{_UNIT})"
 )
 _SIGNS: Final = str.maketrans("×·÷−–", "**/--")

@@ -1,5 +1,6 @@
 """Words that speak to machines are told from words about them, however they are spelt."""
 
+import time
 import unicodedata
 
 import pytest
@@ -60,3 +61,13 @@ def test_no_text_that_a_pattern_matches_is_left_unsearched(data: st.DataObject) 
     text = unicodedata.normalize("NFKC", data.draw(st.from_regex(pattern)))
     if pattern.search(text):  # as it is searched: in that form
         assert not keys or any(key in _folded(text) for key in keys)
+
+
+def test_a_page_of_begun_pictures_is_not_looked_at_for_long() -> None:
+    begun_s = time.process_time()
+    assert not is_flagged("![" * 30_000)
+    assert time.process_time() - begun_s < 1.0
+    (picture,) = [pattern for pattern, _, keys in _RULES if "![" in keys]
+    assert picture.search("![a ![b! [c] [" + "![" * 9)
+    assert picture.search("![![one](")
+    assert not picture.search("![one] two ![three")

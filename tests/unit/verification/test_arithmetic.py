@@ -95,9 +95,22 @@ def test_any_text_is_read_without_an_error(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["1 + " * 480 + "= 3", "1" * 1990 + " =", "(1+" * 600 + "=", "1 a + " * 330 + "= 3", "1,1." * 490 + "="]
+    "text",
+    [
+        "1 + " * 480 + "= 3",
+        "1" * 1990 + " =",
+        "(1+" * 600 + "=",
+        "1 a + " * 330 + "= 3",
+        "1,1." * 490 + "=",
+        "(" * 100_000 + "=",
+    ],
 )
 def test_no_text_is_looked_at_for_long(text: str) -> None:
     begun_s = time.process_time()
     assert list(calculations(text)) == []
     assert time.process_time() - begun_s < 1.0
+
+
+@pytest.mark.parametrize("text", ["It is so.(1 + 1 = 2)", "It is so.((1 + 1) + 1 = 3", "see 4((1 + 1 = 2"])
+def test_a_bracket_right_behind_a_stop_or_figure_hides_no_calculation(text: str) -> None:
+    assert len(list(calculations(text))) == 1
