@@ -9,13 +9,8 @@ from decimal import Decimal, InvalidOperation
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from pincite.apis.client import (
-    number,
-)
-from pincite.domain.errors import (
-    InvalidUrl,
-    PolicyRefusal,
-)
+from pincite.apis.client import number
+from pincite.domain.errors import InvalidUrl, PolicyRefusal
 from pincite.domain.frozen import dataclass
 from pincite.domain.search import LeftOut, Query, SearchInfo, SearchResponse, SearchResult
 from pincite.urls import DEFAULT, UrlPolicy, mask_url, vet_url
