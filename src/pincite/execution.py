@@ -28,7 +28,7 @@ from pincite.runtime.telemetry.logs import bind, event_line, run_line
 from pincite.runtime.telemetry.meter import METER
 from pincite.runtime.telemetry.spans import span
 from pincite.settings import Settings
-from pincite.urls.parse import mask_all
+from pincite.urls.masking import mask_all
 from pincite.wiring import Parts, thawed_settings
 
 OnEvent = Callable[[Event], None]

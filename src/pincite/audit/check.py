@@ -55,7 +55,7 @@ from pincite.domain.report import (
 )
 from pincite.ports import EvidenceSource
 from pincite.text.normalise import fold
-from pincite.urls.parse import mask_url
+from pincite.urls.masking import mask_url
 
 T = TypeVar("T")
 

@@ -26,7 +26,7 @@ from pincite.domain.library import ListedPage
 from pincite.domain.page import Document
 from pincite.ports import Fetch, WebArchive
 from pincite.urls.keys import page_key
-from pincite.urls.parse import mask_url
+from pincite.urls.masking import mask_url
 from pincite.verification.evidence import given_page
 
 # Which of the given pages is the one that a reference names: by its address, its file name or its title.

@@ -12,7 +12,7 @@ from pincite.domain.page import Document, Excerpts, Kept, Snapshot
 from pincite.domain.report import ReportEvidence
 from pincite.ports import EvidenceSource
 from pincite.text.normalise import Folded, fold
-from pincite.urls.parse import MASK, mask_url
+from pincite.urls.masking import MASK, mask_url
 from pincite.verification.quotes import locate_folded
 
 # What a check finds wrong, or could not look at, and where.

@@ -20,7 +20,7 @@ from pincite.domain.version import VERSION
 from pincite.exports.codec import dump_report, event_json
 from pincite.exports.warc_records import Record, capture_record, digest, provenance_record, stamp, text_record, warcinfo
 from pincite.ports import EvidenceSource
-from pincite.urls.parse import mask_secrets, mask_url
+from pincite.urls.masking import mask_secrets, mask_url
 
 # A zip written byte for byte by rule: stored entries, one fixed time, no extras. The same files give the same bytes.
 #

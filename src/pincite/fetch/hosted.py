@@ -17,7 +17,8 @@ from pincite.fetch.politeness import retried
 from pincite.fetch.resolver import VettedResolver
 from pincite.fetch.robots_gate import Admission, Gate
 from pincite.ports import Clock
-from pincite.urls.parse import ParsedUrl, mask_url
+from pincite.urls.masking import mask_url
+from pincite.urls.parse import ParsedUrl
 from pincite.urls.policy import UrlPolicy, check_addresses, vet_url
 
 # They start a browser for the page, and may queue; their own limits are about a minute.

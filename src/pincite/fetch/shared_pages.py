@@ -24,7 +24,8 @@ from pincite.ports import Clock
 from pincite.sharing.items import BODY_BYTES_MAX, Item, Kind, item_of
 from pincite.sharing.peers import Peer, Peers
 from pincite.urls.keys import page_key
-from pincite.urls.parse import host_matches, mask_url, parse_url
+from pincite.urls.masking import mask_url
+from pincite.urls.parse import host_matches, parse_url
 from pincite.urls.policy import ALL, Retention, UrlPolicy, vet_url
 
 EVERY_SITE: Final = "*"

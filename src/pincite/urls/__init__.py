@@ -2,16 +2,8 @@
 
 from pincite.urls.addresses import AddressPolicy
 from pincite.urls.keys import url_key, work_id
-from pincite.urls.parse import (
-    ParsedUrl,
-    host_matches,
-    join_url,
-    mask_secrets,
-    mask_typed,
-    mask_url,
-    parse_url,
-    registrable_domain,
-)
+from pincite.urls.masking import mask_secrets, mask_typed, mask_url
+from pincite.urls.parse import ParsedUrl, host_matches, join_url, parse_url, registrable_domain
 from pincite.urls.policy import DEFAULT, UrlPolicy, mixed_script, vet_url
 
 __all__ = [

@@ -26,7 +26,7 @@ from pincite.runtime.call_context import caller
 from pincite.runtime.system import install_extra
 from pincite.runtime.telemetry.logs import Mask, configure_logs, masked, masker
 from pincite.settings import Settings, environment_names, load_settings
-from pincite.urls.parse import mask_typed
+from pincite.urls.masking import mask_typed
 
 if TYPE_CHECKING:
     from pincite.storage.database import Database

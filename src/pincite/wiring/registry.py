@@ -58,7 +58,7 @@ _SCRAPERS: Mapping[str, str] = {
 # In the order in which people are offered them: for reading, for programs, for lists of literature.
 _EXPORTERS: Mapping[str, str] = {
     "html": "pincite.exports.html:HtmlExporter",
-    "pdf": "pincite.exports.simple:PdfExporter",
+    "pdf": "pincite.exports.pdf:PdfExporter",
     "docx": "pincite.exports.docx:DocxExporter",
     "md": "pincite.exports.simple:MarkdownExporter",
     "json": "pincite.exports.simple:JsonExporter",

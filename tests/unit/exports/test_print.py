@@ -22,7 +22,8 @@ from pincite.domain.markdown import one_line
 from pincite.domain.report import Report
 from pincite.exports.bibliography import BibtexExporter, CslJsonExporter, RisExporter, keys
 from pincite.exports.docx import DocxExporter
-from pincite.exports.simple import MarkdownExporter, PdfExporter, refuse
+from pincite.exports.pdf import PdfExporter, refuse
+from pincite.exports.simple import MarkdownExporter
 from pincite.testing.reports import HOSTILE, empty_report, report_stating, sample_report
 
 SAMPLE = sample_report()

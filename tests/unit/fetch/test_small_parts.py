@@ -20,7 +20,7 @@ from pincite.fetch.limits import BodyKind
 from pincite.fetch.page_failures import DocumentGate, needs_rendering
 from pincite.fetch.robots import page_signals
 from pincite.fetch.window import excerpt, window
-from pincite.urls.parse import mask_all
+from pincite.urls.masking import mask_all
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

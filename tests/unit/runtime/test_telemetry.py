@@ -22,7 +22,7 @@ from pincite.runtime.telemetry.logs import configure_logs, masker
 from pincite.runtime.telemetry.meter import MAX_SERIES, METER, Meter
 from pincite.settings import load_settings
 from pincite.testing.clock import FrozenClock
-from pincite.urls.parse import mask_secrets
+from pincite.urls.masking import mask_secrets
 from pincite.wiring.observing import mask_of
 
 CANARY = "canary-4f1d9c0b7a"

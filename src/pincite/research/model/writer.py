@@ -188,7 +188,7 @@ class ModelWriter:
         pages = {page.url: page for page in progress.pages if page.document.document_id in standing}
         part = progress.plan.sub_questions[0].text
         for name, line in self._manuscript.book.lines.items():
-            if name not in self._manuscript.claims and line.url in pages and _stands(line, pages[line.url]):
+            if name not in self._manuscript.claims and line.url in pages and still_stands(line, pages[line.url]):
                 # Asked for by early sections and by the report, for several hundred lines.
                 key = name, part, pages[line.url].document.document_id
                 if key not in self._unnamed:
@@ -362,7 +362,7 @@ class ModelWriter:
         return tuple(found)
 
 
-def _stands(line: ShownLine, page: ReadPage) -> bool:
+def still_stands(line: ShownLine, page: ReadPage) -> bool:
     """Whether the line is where it was: the page may have been captured anew since it was shown."""
     return page.document.text[line.span.start : line.span.end] == line.text
 

@@ -58,7 +58,7 @@ COMMANDS: dict[str, str] = {
     "completion": "app:completion",
     "runs": "runs:app",
     "keys": "serve:keys_app",
-    "share": "stored:share_app",
+    "share": "share:app",
     "cache": "stored:cache_app",
     "scope": "stored:scope_app",
     "models": "eval:models_app",

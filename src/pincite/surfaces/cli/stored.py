@@ -1,8 +1,6 @@
-"""`pincite index`, `cache`, `scope`, `log`, `share`: what is kept in the home, shown, handed out and let go."""
+"""`pincite index`, `cache`, `scope`, `log`: what is kept in the home, shown, handed out and let go."""
 
-import importlib
 from collections import Counter
-from collections.abc import Mapping
 from contextlib import aclosing
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +12,6 @@ from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import vet_output
 from pincite.surfaces.cli.run import (
     confirmed,
-    guarded,
     note,
     of_engine,
     print_json,
@@ -233,80 +230,3 @@ def _line(call: "LoggedCall") -> str:
         f"{call.at:%Y-%m-%d %H:%M:%S}  {call.surface:<6} {call.tool:<8} {call.outcome:<12} "
         f"{call.latency_ms:>8.0f} ms{cost}  {short}"
     )
-
-
-share_app = typer.Typer(
-    help="Share pages and search answers with other installations.", no_args_is_help=True, rich_markup_mode=None
-)
-
-
-@share_app.command("key")
-def key(home: options.Home = None, as_json: options.Json = False) -> None:
-    """Print the public key by which others know this installation; made at first use."""
-    found = of_engine(lambda engine: engine.share_key(), {"home": home}, as_json=as_json)
-    if as_json:
-        print_json({"key": found})
-    else:
-        print_text(found)
-
-
-@share_app.command("export")
-def share_export(
-    file: Annotated[Path, typer.Argument(help="The bundle to write.")],
-    home: options.Home = None,
-    as_json: options.Json = False,
-) -> None:
-    """Write a signed bundle of the captures and search answers that may be shared."""
-    guarded(lambda: vet_output(file), as_json=as_json)
-    made = of_engine(lambda engine: engine.share_export(file), {"home": home}, as_json=as_json)
-    if as_json:
-        print_value(made)
-        return
-    print_text(f"{file}: {made.captures} captures and {made.answers} search answers, {made.size_bytes} bytes")
-    print_text(f"signed with {made.key}")
-    note(_counted("Not shared", made.kept_back))
-
-
-@share_app.command("import")
-def take_in(
-    file: Annotated[Path, typer.Argument(help="The bundle to read.")],
-    signed_by: Annotated[
-        str | None, typer.Option("--key", help="Public key to trust for this file, if its owner is not in share_peers.")
-    ] = None,
-    home: options.Home = None,
-    as_json: options.Json = False,
-) -> None:
-    """Take in a bundle of another installation; every item is checked again here."""
-    taken = of_engine(lambda engine: engine.share_import(file, key=signed_by), {"home": home}, as_json=as_json)
-    if as_json:
-        print_value(taken)
-        return
-    print_text(f"{taken.captures} captures and {taken.answers} search answers of {taken.shared_by}")
-    note(_counted("Refused", taken.refused))
-
-
-@share_app.command("serve")
-def serve(
-    host: Annotated[str, typer.Option(help="Interface. Others than loopback need an API key.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port.")] = 8789,
-    home: options.Home = None,
-    as_json: options.Json = False,
-) -> None:
-    """Be a read-only peer: hand out, signed, what the scope may share. Nothing is fetched for anybody."""
-
-    def job() -> None:
-        from pincite.settings import load_settings
-        from pincite.surfaces.cli.serve import origin, vet_server
-        from pincite.wiring.sharing import vet_scope
-
-        vet_server()
-        vet_scope(load_settings({"home": home}))
-        serving = importlib.import_module("pincite.surfaces.http.serving")
-        serving.serve_peer(host, port, home, ready=lambda: note(f"Sharing on {origin(host, port)}. Ctrl-C stops."))
-
-    guarded(job, as_json=as_json)
-
-
-def _counted(what: str, reasons: Mapping[str, int]) -> str:
-    told = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(reasons.items()))
-    return f"{what}: {told or 'none'}"

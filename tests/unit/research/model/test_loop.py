@@ -17,6 +17,7 @@ from pincite.domain.plan import ReadPage, ReportLength, SubQuestion, Task
 from pincite.research.model.composer import _picked
 from pincite.research.model.lines import Asked, SourceBook
 from pincite.research.model.style import WORDS
+from pincite.research.model.writer import still_stands
 from pincite.testing.models import FaithfulModel, ScriptedModel, Seen, composed, paragraph, said, section
 
 FILLER = "\n\n".join(f"Paragraph {n} is about ferries and tides. " * 12 for n in range(60))
@@ -188,6 +189,17 @@ async def test_a_section_can_be_had_whole_by_the_passage_that_opens_it() -> None
     assert _picked([f"p{at}"], offers) == (opening,)
     assert _picked(["p0", "p1-p2", f"p{len(offers)}-p9999+"], offers)[:2] == offers[:2]
     assert _picked(["p9999+", "+", "p3-p1"], offers) == ()
+
+
+async def test_a_line_of_a_page_that_was_captured_anew_counts_only_where_it_still_stands() -> None:
+    told = "The Varden lighthouse is 41 metres tall."
+    [page] = await pages_of(**{URL: f"# Varden\n\n{told} It is red."})
+    [changed] = await pages_of(**{URL: f"# Varden\n\nIt was renovated in May. {told}"})
+    book = SourceBook()
+    book.look([page], [Asked("How tall is the lighthouse?")], 1_000)
+    line = next(line for line in book.lines.values() if line.text == told)
+    assert still_stands(line, page)
+    assert not still_stands(line, changed), "other words are at its place now"
 
 
 async def test_few_chosen_passages_are_filled_up_by_words() -> None:
