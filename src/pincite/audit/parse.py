@@ -21,10 +21,15 @@ _FENCE = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 # What a report of ours says of itself: how its sentences were proven, that it is partial, from how many pages it is,
-# what was searched for. Forms that leave no room for a fact, or a forger would write it there.
+# what was searched for. Whole forms, in which only search words stand freely: a fact in such a line would be hidden.
 _SITE = r"[^\s,]++(?: \(\d+\))?"
+_JUDGED = r"(?:, judged by [^\s,;]++(?:, [^\s,;]++)*+(?: \((?:not )?the model that wrote them\))?)?"
+_PROVEN = (
+    rf"\d+ (?:sentences? in their sources' words|paraphrases?{_JUDGED}|derived{_JUDGED})"
+    r"|nothing was left out, the judge let all \d+ pass in the end"
+)
 _OF_ITSELF = re.compile(
-    rf"^(?:{BALANCE_WORD}: \d+ (?:sentence|paraphrase|derived)[^\n]*|{re.escape(PARTIAL_ANSWER)}"
+    rf"^(?:{BALANCE_WORD}: (?:{_PROVEN})(?:; (?:{_PROVEN}))*+\.|{re.escape(PARTIAL_ANSWER)}"
     rf"|[ ]{{4}}- {SEARCHED_FOR} “[^”\n]*”(?:; “[^”\n]*”)*+(?:; and in \d+ other wordings?)?)$"
     rf"|^\*From \d+ (?:of \d+ pages|page) read, in their own words: {_SITE}(?:, {_SITE})*+"
     r"(?: and \d+ more)?(?= Below: )",

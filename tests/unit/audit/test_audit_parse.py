@@ -281,6 +281,12 @@ OF_ITSELF = (
     "*From 3 of 11 pages read, in their own words: a.example (2), b.example. Below: Rates; Risks.*\n\n",
     "*From 1 page read, in their own words: local:club and 2 more. Below: Rates; Risks.*\n\n",
     "- Who built it?\n    - searched for: “Who built it?”; “built 1931”; and in 2 other wordings\n",
+    "Proof: 1 sentence in their sources' words.\n",
+    (
+        "Proof: 3 sentences in their sources' words; 44 paraphrases, judged by server:reader (the model that wrote them); "
+        "27 derived; nothing was left out, the judge let all 71 pass in the end.\n"
+    ),
+    "Proof: 2 derived, judged by label-judge, my\\_model (not the model that wrote them).\n",
 )
 
 
@@ -288,6 +294,7 @@ OF_ITSELF = (
 def test_what_a_report_says_of_itself_is_no_fact_of_a_page(line: str) -> None:
     said = [sentence.claim for sentence in parse_report(f"It opened. [1]\n\n{line}{LIST}").sentences]
     assert not [claim for claim in said if "pages" in claim or "partial" in claim or "searched" in claim], said
+    assert not [claim for claim in said if "Proof" in claim or "derived" in claim], said
 
 
 @pytest.mark.parametrize(
@@ -298,6 +305,9 @@ def test_what_a_report_says_of_itself_is_no_fact_of_a_page(line: str) -> None:
         "    - searched for: “dam” and it broke in 1931",
         "    - searched for: “dam”; it broke in 1931”",
         "*This report is partial: the dam broke in 1931.*",
+        "Proof: 3 sentences prove that the dam broke in 1931.",
+        "Proof: 3 derived; the dam broke in 1931.",
+        "Proof: 3 paraphrases, judged by the dam that broke in 1931.",
     ],
 )
 def test_no_fact_hides_in_what_a_report_says_of_itself(line: str) -> None:
