@@ -283,8 +283,8 @@ OF_ITSELF = (
     "- Who built it?\n    - searched for: “Who built it?”; “built 1931”; and in 2 other wordings\n",
     "Proof: 1 sentence in their sources' words.\n",
     (
-        "Proof: 3 sentences in their sources' words; 44 paraphrases, judged by server:reader (the model that wrote them); "
-        "27 derived; nothing was left out, the judge let all 71 pass in the end.\n"
+        "Proof: 3 sentences in their sources' words; 44 paraphrases, judged by server:reader (the model that wrote "
+        "them); 27 derived; nothing was left out, the judge let all 71 pass in the end.\n"
     ),
     "Proof: 2 derived, judged by label-judge, my\\_model (not the model that wrote them).\n",
 )
