@@ -23,8 +23,6 @@ from pincite.settings import Settings, load_settings
 from pincite.wiring import Shared, open_shared
 from pincite.wiring.scopes import expire_every_scope
 
-# Engines of many scopes in one process, over one database: opened when needed, the longest unused closed first.
-
 # Engines open at a time; those in use are never closed.
 MAX_OPEN: Final = 32
 

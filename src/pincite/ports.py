@@ -41,15 +41,12 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """The present moment, aware, UTC."""
-        ...
 
     def monotonic_s(self) -> float:
         """Seconds that never run backwards."""
-        ...
 
     async def sleep(self, seconds: float) -> None:
         """Return after `seconds`."""
-        ...
 
 
 class SearchProvider(Protocol):
@@ -58,11 +55,9 @@ class SearchProvider(Protocol):
     @property
     def name(self) -> str:
         """The name used in settings, results and events."""
-        ...
 
     async def search(self, query: Query) -> SearchResponse:
         """Results in the engine's own order; an empty tuple only when the engine said that there are none."""
-        ...
 
 
 class BatchSearchProvider(SearchProvider, Protocol):
@@ -71,11 +66,9 @@ class BatchSearchProvider(SearchProvider, Protocol):
     @property
     def batch_size(self) -> int:
         """How many at most."""
-        ...
 
     async def search_many(self, queries: Sequence[Query]) -> Sequence[SearchResponse]:
         """One answer for each query, in order; all have the same topic."""
-        ...
 
 
 class Resolver(Protocol):
@@ -83,7 +76,6 @@ class Resolver(Protocol):
 
     async def resolve(self, host: str) -> Sequence[str]:
         """All addresses of `host`, unvetted, as text. Errors: DnsError, DeadLink (the name does not exist)."""
-        ...
 
 
 class FetchBackend(Protocol):
@@ -92,11 +84,9 @@ class FetchBackend(Protocol):
     @property
     def name(self) -> str:
         """The value of `Snapshot.via`."""
-        ...
 
     async def fetch(self, request: FetchRequest) -> Snapshot:
         """One capture, policy already applied at every hop."""
-        ...
 
 
 class WebArchive(Protocol):
@@ -107,7 +97,6 @@ class WebArchive(Protocol):
 
         Errors: RateLimited, ProviderBadReply, PageBlocked (its owner had it taken out), NetworkError, Timeout.
         """
-        ...
 
 
 class Extractor(Protocol):
@@ -115,7 +104,6 @@ class Extractor(Protocol):
 
     def extract(self, body: bytes, url: str, content_type: str | None) -> Document:
         """The document. Errors: ParseError, EmptyContent, UnsupportedContentType, TooLarge."""
-        ...
 
 
 class PageIndex(Protocol):
@@ -124,11 +112,9 @@ class PageIndex(Protocol):
     @property
     def name(self) -> str:
         """What the library is called in results and messages."""
-        ...
 
     def search(self, query: Query) -> Sequence[PageHit]:
         """The best pages, best first; an empty sequence when nothing matches. Errors: InvalidInput, LibraryNotFound."""
-        ...
 
 
 class Vocabulary(Protocol):
@@ -136,7 +122,6 @@ class Vocabulary(Protocol):
 
     def survey(self, text: str) -> Survey:
         """What the library knows of the words of a question. Errors: StorageUnavailable."""
-        ...
 
 
 class PageSource(Protocol):
@@ -144,7 +129,6 @@ class PageSource(Protocol):
 
     def page(self, url: str) -> LibraryPage:
         """The page as stored. Errors: NotFound, LibraryNotFound, ArchiveCorrupt."""
-        ...
 
 
 class CallStore(Protocol):
@@ -152,27 +136,21 @@ class CallStore(Protocol):
 
     async def load(self) -> Mapping[str, str]:
         """Final outcomes by key; calls that an earlier owner left in flight are charged their estimate."""
-        ...
 
     async def reserve(self, call: PlannedCall) -> None:
         """Take the estimate out of the budget and note the call. Errors: BudgetExhausted, RunFenced."""
-        ...
 
     async def refuse(self, call: PlannedCall, outcome: str) -> None:
         """Note a call that was not made because a cap was reached. Errors: RunFenced."""
-        ...
 
     async def settle(self, call: PlannedCall, settled: SettledCall) -> None:
         """Exchange the estimate for what was used and note the outcome. Errors: RunFenced."""
-        ...
 
     async def confirm(self) -> None:
         """Return when the run is still owned at the ledger's epoch. Errors: RunFenced."""
-        ...
 
     async def spent(self) -> Usage:
         """What the run has settled so far."""
-        ...
 
 
 class Ledger(Protocol):
@@ -188,15 +166,12 @@ class Ledger(Protocol):
 
         Errors: BudgetExhausted (nothing was called), RunFenced, StorageUnavailable, StorageFull, and what `do` raises.
         """
-        ...
 
     async def spent(self) -> Usage:
         """What this run has settled so far."""
-        ...
 
     def cache_reads(self) -> tuple[int, int]:
         """Of the calls asked for so far, how many the cache answered, and how many it was asked for in vain."""
-        ...
 
 
 class EventSink(Protocol):
@@ -204,7 +179,6 @@ class EventSink(Protocol):
 
     async def emit(self, type_: EventType, data: Mapping[str, Json]) -> Event:
         """The stored, numbered event; a resumed run writes each only once."""
-        ...
 
 
 class SnapshotStore(Protocol):
@@ -212,11 +186,9 @@ class SnapshotStore(Protocol):
 
     async def put(self, snapshot: Snapshot) -> None:
         """Store it; putting the same id again changes nothing."""
-        ...
 
     async def get(self, snapshot_id: str) -> Snapshot | None:
         """The capture, or None."""
-        ...
 
 
 class DocumentStore(Protocol):
@@ -224,19 +196,15 @@ class DocumentStore(Protocol):
 
     async def put(self, document: Document, snapshot_id: str) -> None:
         """Store it; putting the same id again changes nothing."""
-        ...
 
     async def get(self, document_id: str) -> Document | None:
         """The document, or None."""
-        ...
 
     async def excerpts(self, document_id: str) -> Excerpts | None:
         """What is kept in place of the document, or None."""
-        ...
 
     async def newest_for_snapshot(self, snapshot_id: str) -> Document | None:
         """What was read last out of that capture, by whichever extractor, or None."""
-        ...
 
 
 class EvidenceSource(Protocol):
@@ -244,15 +212,12 @@ class EvidenceSource(Protocol):
 
     def snapshot(self, snapshot_id: str) -> Snapshot | None:
         """The capture with its body, or None when it isn't here. Errors: StorageUnavailable (it can't be read)."""
-        ...
 
     def document(self, document_id: str, snapshot_id: str | None = None) -> Document | None:
         """The document stored under this id (for this capture), or None. Errors: StorageUnavailable."""
-        ...
 
     def excerpts(self, document_id: str, snapshot_id: str | None = None) -> Excerpts | None:
         """What is kept in place of the document when it may not be kept whole, or None. Errors: StorageUnavailable."""
-        ...
 
 
 class RunStore(Protocol):
@@ -260,11 +225,9 @@ class RunStore(Protocol):
 
     async def create(self, record: RunRecord) -> None:
         """Store a new run."""
-        ...
 
     async def get(self, run_id: str) -> RunRecord:
         """The run. Errors: RunNotFound."""
-        ...
 
     async def list(
         self,
@@ -275,11 +238,9 @@ class RunStore(Protocol):
         status: RunStatus | None = None,
     ) -> Sequence[RunRecord]:
         """The newest runs first (of a project, of a status); with `before` (time and id of a run) those after it."""
-        ...
 
     async def take(self, run_id: str, worker: str, lease_s: float) -> RunRecord:
         """Own the run: status running, epoch one higher. Errors: RunNotFound, Locked (a live worker has it)."""
-        ...
 
     async def claim(self, run_id: str, worker: str, lease_s: float, at_most: int) -> RunRecord | None:
         """As `take`, for a worker that was offered the run.
@@ -287,53 +248,41 @@ class RunStore(Protocol):
         None when there is nothing to do: it has ended or is gone, a live worker has it, or the scope has `at_most`
         runs in work already. An owner that died is counted.
         """
-        ...
 
     async def renew(self, run_id: str, epoch: int, lease_s: float) -> bool:
         """Keep owning the run; whether somebody asked to cancel it. Errors: RunFenced."""
-        ...
 
     async def cancel(self, run_id: str) -> RunStatus:
         """Ask the owner to stop, or cancel at once where nobody owns it; the status now. Errors: RunNotFound."""
-        ...
 
     async def delete(self, run_id: str) -> None:
         """Forget the run and what only it used. Errors: RunNotFound, Locked (it is running)."""
-        ...
 
     async def finish(self, run_id: str, epoch: int, status: RunStatus, reason: str = "") -> None:
         """Give the run its final status and release it. Errors: RunFenced."""
-        ...
 
     async def queue(self, run_id: str, priority: int) -> bool:
         """Have the run wait for a worker, also an ended one; False where one has it. Errors: RunNotFound."""
-        ...
 
     async def hand_back(self, run_id: str, epoch: int) -> None:
         """Let another worker go on with the run, at once. Errors: RunFenced."""
-        ...
 
     async def put_report(self, report: Report) -> None:
         """Store a version of the run's report with its claims and citations."""
-        ...
 
     async def get_report(self, run_id: str) -> Report | None:
         """The newest version, or None."""
-        ...
 
     async def events(self, run_id: str, after: int = 0, limit: int | None = None) -> Sequence[Event]:
         """The events of the run numbered above `after`, in order; the first `limit` of them."""
-        ...
 
     async def calls(self, run_id: str) -> Sequence[CallRecord]:
         """Every outside call of the run in the order they were first made."""
-        ...
 
     async def latest_calls(
         self, limit: int, *, before: tuple[datetime, str] | None = None, kind: str | None = None
     ) -> Sequence[tuple[str, CallRecord]]:
         """Outside calls of all runs, each with its run's id, newest first; `before` is time and key of a call."""
-        ...
 
 
 class Cache(Protocol):
@@ -341,19 +290,15 @@ class Cache(Protocol):
 
     async def get(self, namespace: str, key: str) -> Entry | None:
         """The entry, fresh or stale, or None."""
-        ...
 
     async def put(self, namespace: str, key: str, entry: Entry) -> None:
         """Store or replace it."""
-        ...
 
     async def delete(self, namespace: str, key: str | None = None) -> int:
         """Remove one entry, or all of the namespace; the number removed."""
-        ...
 
     async def lease(self, namespace: str, key: str, ttl_s: float) -> bool:
         """Whether the caller may compute this key now (single flight across tasks and processes)."""
-        ...
 
 
 class Limiter(Protocol):
@@ -361,15 +306,12 @@ class Limiter(Protocol):
 
     async def reserve(self, key: str, cost: float, priority: int, max_wait_s: float) -> Reservation | None:
         """A place within `max_wait_s`, or None. Lower `priority` numbers go first."""
-        ...
 
     async def push_back(self, key: str, wait_s: float) -> None:
         """Nobody may call `key` for `wait_s` (the other side said so)."""
-        ...
 
     async def release(self, reservation: Reservation) -> None:
         """Give an unused place back."""
-        ...
 
 
 class Breaker(Protocol):
@@ -377,11 +319,9 @@ class Breaker(Protocol):
 
     async def allow(self, key: str) -> bool:
         """Whether a call may go out now (a probe after the cool-down counts)."""
-        ...
 
     async def record(self, key: str, ok: bool) -> None:
         """Tell how a call went."""
-        ...
 
 
 class LanguageModel(Protocol):
@@ -389,7 +329,6 @@ class LanguageModel(Protocol):
 
     def info(self, role: ModelRole) -> Sequence[ModelInfo]:
         """The model of this role and its fallbacks, in order; empty when the role has none."""
-        ...
 
     async def generate(
         self, role: ModelRole, prompt: Prompt, output_type: type[T], *, choice: int = 0, deadline_s: float | None = None
@@ -399,7 +338,6 @@ class LanguageModel(Protocol):
         Errors: ModelUnavailable, ModelBadOutput (what it used is in `context`), ProviderAuth, ProviderQuota,
         RateLimited, Timeout.
         """
-        ...
 
 
 class ModelCalls(Protocol):
@@ -407,13 +345,11 @@ class ModelCalls(Protocol):
 
     async def ask(self, role: ModelRole, prompt: Prompt, output_type: type[T], *, deadline_s: float | None = None) -> T:
         """The answer in that type. Errors: BudgetExhausted, and what the last model failed with."""
-        ...
 
     async def ask_named(
         self, role: ModelRole, prompt: Prompt, output_type: type[T], *, deadline_s: float | None = None
     ) -> tuple[T, str]:
         """As `ask`, with the name of the model that answered."""
-        ...
 
 
 class Judge(Protocol):
@@ -422,16 +358,13 @@ class Judge(Protocol):
     @property
     def name(self) -> str:
         """What reports call it (`openai:gpt-5-mini`, `nli-deberta-v3-xsmall`)."""
-        ...
 
     @property
     def thresholds(self) -> Thresholds | None:
         """What its likelihoods mean; None while nobody measured them: then they can only refuse."""
-        ...
 
     async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:
         """Judgements by case id, in any order; a case it can't judge is left out. Errors: as a model's, or Timeout."""
-        ...
 
 
 class Embedder(Protocol):
@@ -439,7 +372,6 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """One vector of length 1 for each text, in order; the same text gives the same vector. Blocks: CPU work."""
-        ...
 
 
 class Reranker(Protocol):
@@ -447,7 +379,6 @@ class Reranker(Protocol):
 
     def scores(self, question: str, passages: Sequence[str]) -> Sequence[float]:
         """How relevant each passage is, in order, on any scale. Blocks: CPU work or a call."""
-        ...
 
 
 class KeyStore(Protocol):
@@ -456,23 +387,18 @@ class KeyStore(Protocol):
     @property
     def is_near(self) -> bool:
         """Whether a server may look at each request; else it looks now and then, in a thread."""
-        ...
 
     def state(self) -> str:
         """What tells one state of the keys from another."""
-        ...
 
     def read(self) -> Sequence[ApiKey]:
         """Every key, revoked ones too."""
-        ...
 
     def add(self, key: ApiKey) -> bool:
         """Store a key unless its name is taken; whether it was stored."""
-        ...
 
     def revoke(self, name: str, at: str) -> bool:
         """Note that an active key opens nothing from now on; whether there was one."""
-        ...
 
 
 class ToolLogStore(Protocol):
@@ -480,7 +406,6 @@ class ToolLogStore(Protocol):
 
     def write(self, batch: Sequence[LoggedCall]) -> None:
         """Store a batch; a call that is there already stays as it is."""
-        ...
 
     def read(
         self,
@@ -492,11 +417,9 @@ class ToolLogStore(Protocol):
         session_id: str | None = None,
     ) -> Sequence[LoggedCall]:
         """The newest calls first; with `before` (time and id of a call) those that come after it in that order."""
-        ...
 
     def forget(self, run_id: str | None = None) -> int:
         """Remove the calls of a run, or all of the scope; how many went."""
-        ...
 
 
 class RunQueue(Protocol):
@@ -507,15 +430,12 @@ class RunQueue(Protocol):
 
         Those are queued for workers, or their owner died. Of each scope no more come than `per_scope` allows.
         """
-        ...
 
     async def scopes(self) -> Sequence[str]:
         """Every scope that has runs."""
-        ...
 
     async def counts(self) -> QueueCounts:
         """How much there is to do."""
-        ...
 
 
 class Dispatcher(Protocol):
@@ -523,11 +443,9 @@ class Dispatcher(Protocol):
 
     async def enqueue(self, offer: Offer) -> None:
         """Have a worker look at the run; a second call while the first waits changes nothing."""
-        ...
 
     async def serve(self, work: Callable[[Offer], Awaitable[None]], slots: int, stopping: anyio.Event) -> None:
         """Give offers to `work`, so many at a time, until `stopping`; returns when the last one is done."""
-        ...
 
 
 class Exporter(Protocol):
@@ -536,11 +454,9 @@ class Exporter(Protocol):
     @property
     def media_type(self) -> str:
         """The MIME type of what `render` gives."""
-        ...
 
     def render(self, report: Report, documents: Mapping[str, Document]) -> bytes:
         """The file. `documents` are the stored ones by id, as far as they are at hand."""
-        ...
 
 
 class Search(Protocol):
@@ -548,7 +464,6 @@ class Search(Protocol):
 
     async def search(self, query: Query) -> SearchResponse:
         """Results of the best provider or of several. Errors: SearchProviderUnavailable, InvalidInput."""
-        ...
 
 
 class Fetch(Protocol):
@@ -556,4 +471,3 @@ class Fetch(Protocol):
 
     async def fetch(self, request: FetchRequest) -> FetchResult:
         """The page, stored. Errors: every policy and remote error."""
-        ...

@@ -133,9 +133,7 @@ class ApiClient:
     """Calls to one service's origin. Opened on first use, closed by whoever made it.
 
     Args:
-        provider: name for messages.
         settings: base URL, deadline, user agent; the key goes into `headers` by the adapter.
-        headers: sent with every call.
         bounds: what an answer may come to.
         transport: takes the place of the network in benchmarks and tests.
     """

@@ -154,11 +154,8 @@ class Auditor:
     """Holds the pages of one report.
 
     Args:
-        references: everything that the report names as a source.
         pages: those that were read, by their index.
         judge: of meaning; None for what code alone decides.
-        report: the whole text, for its language.
-        at: the time of the judgements.
     """
 
     def __init__(

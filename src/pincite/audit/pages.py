@@ -238,7 +238,6 @@ class PageReading:
     """How pages are come by.
 
     Attributes:
-        fetch: the fetch service.
         archive: asked about addresses that are dead; None: nobody is.
         is_own: whether the operator named this host, so that it is read as any other whatever it is called.
         private: whether the archive is the operator's own, so that it may hear of such hosts, too.

@@ -21,8 +21,6 @@ from pincite.domain.frozen import dataclass
 from pincite.ports import Judge
 from pincite.runtime.system import install_extra
 
-# Reports as they come: Markdown, plain text, HTML, DOCX, or the JSON of a model's answer with annotations.
-
 # A report with its pictures; what is larger is no report. Chosen, not measured.
 _LARGEST_BYTES = 50_000_000
 # Parts of a zip are looked at before they are unpacked: a small file may unpack to anything (a zip bomb).

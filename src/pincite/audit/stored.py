@@ -15,8 +15,6 @@ from pincite.text.normalise import Folded, fold
 from pincite.urls.masking import MASK, mask_url
 from pincite.verification.quotes import locate_folded
 
-# What a check finds wrong, or could not look at, and where.
-
 
 class ProblemKind(StrEnum):
     """Whether something is wrong, or could not be looked at."""

@@ -10,11 +10,7 @@ from typing import Final
 
 from pincite.domain.frozen import dataclass
 
-# Caps and counts of a run. A spend is reserved before it happens and settled after (architecture, invariant 4).
-
 ZERO_USD = Decimal(0)
-
-
 _CENTS = Decimal("0.01")
 # A hundredth of a cent: single calls of small models cost less, and then it is no matter how much.
 _LEAST_SHOWN = Decimal("0.0001")

@@ -9,8 +9,6 @@ from pincite.domain.events import Json, RunStatus
 from pincite.domain.frozen import dataclass
 from pincite.domain.search import ProviderAttempt
 
-# Who may use a server: API keys as they are stored, never the keys themselves.
-
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
@@ -33,9 +31,6 @@ class ApiKey:
     def daily_cap_usd(self) -> Decimal | None:
         """What the key may spend in a day."""
         return None if self.daily_usd is None else Decimal(self.daily_usd)
-
-
-# Calls on record: those of a run in its ledger, and those that came through a surface.
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +84,6 @@ class Webhook:
     status: str
     tries: int
     detail: str = ""
-
-
-# What passes through the ports about runs, calls, caches and limits: records without behaviour.
 
 
 @dataclass(frozen=True, slots=True)

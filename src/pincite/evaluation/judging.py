@@ -73,7 +73,6 @@ class JudgeEvaluation:
     """What became of labelled statements with a judge.
 
     Attributes:
-        judge: its name; "none" without one.
         true_rows: how many true statements there were, of which `kept` became supported and `partly` partial.
         false_rows: how many false ones there were, of which `passed` became supported.
         accused: true statements that were called contradicted or unsupported, `accused_by_fact` by code alone.
@@ -84,7 +83,6 @@ class JudgeEvaluation:
         tokens_in, tokens_out, cost_usd: what it used.
         auc: how well its likelihoods tell true from false, None where it gives its word.
         always: what the judge says of everything, true or false; empty when it tells them apart.
-        failure: why it could not be asked, when it could not.
     """
 
     judge: str

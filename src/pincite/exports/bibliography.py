@@ -12,8 +12,6 @@ from pincite.domain.markdown import day, one_line
 from pincite.domain.page import Document
 from pincite.domain.report import Reference, Report
 
-# What the reference formats share: citation keys, site names, DOIs.
-
 _DOI_HOSTS = frozenset({"doi.org", "dx.doi.org", "www.doi.org"})
 
 
@@ -64,8 +62,6 @@ def _ascii(text: str) -> str:
     return re.sub(r"[^a-z0-9]", "", plain.lower())
 
 
-# The references as a biblatex file (`@online`, with the date of access).
-
 _LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -115,9 +111,6 @@ def _latex(text: str) -> str:
     return one_line(text).translate(_LATEX)
 
 
-# The references as CSL-JSON, which citation managers and pandoc read.
-
-
 class CslJsonExporter:
     """The reference list as an array of CSL items.
 
@@ -154,9 +147,6 @@ def _item(reference: Reference, key: str) -> dict[str, Json]:
 def _date(moment: datetime) -> dict[str, Json]:
     at = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     return {"date-parts": [[at.year, at.month, at.day]]}
-
-
-# The references as RIS, which citation managers import.
 
 
 class RisExporter:

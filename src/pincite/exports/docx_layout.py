@@ -34,15 +34,12 @@ class WordSentences(Protocol):
         self, paragraph: "Paragraph", sentence: Sentence, span: tuple[int, int] | None = None, *, bare: bool = False
     ) -> None:
         """A sentence or a part of it; unless `bare`, with its numbers."""
-        ...
 
     def numbers(self, paragraph: "Paragraph", sentences: Sequence[Sentence]) -> None:
         """The numbers of several sentences, each once."""
-        ...
 
     def source(self, paragraph: "Paragraph", path: Sequence[str], n: int) -> None:
         """Where an excerpt comes from."""
-        ...
 
 
 def write_section(section: Section, word: "WordDocument", to: WordSentences) -> None:

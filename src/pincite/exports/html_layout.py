@@ -33,19 +33,15 @@ class HtmlSentences(Protocol):
 
         `bare` says that no marks follow: the words alone have to lead there.
         """
-        ...
 
     def after(self, sentence: Sentence, *, bare: bool = False) -> str:
         """The proof mark and, unless `bare`, the numbers after a sentence."""
-        ...
 
     def numbers(self, sentences: Sequence[Sentence]) -> str:
         """The numbers of several sentences, each once."""
-        ...
 
     def source(self, n: int) -> tuple[str, str]:
         """The title of a reference as text, and its number as a mark."""
-        ...
 
 
 def section_html(section: Section, to: HtmlSentences) -> Iterator[str]:

@@ -9,8 +9,6 @@ from pincite.domain.page import BlockKind, Document, Excerpts, Kept, MarkKind, S
 from pincite.domain.report import Report, ReportEvidence
 from pincite.ports import EvidenceSource
 
-# The stored text around a quote, cut to what a reader wants to see, with the quote marked.
-
 # How much is shown before and after a quote: about three lines each.
 CONTEXT_CHARS = 240
 
@@ -133,16 +131,8 @@ def _word_end(text: str, offset: int) -> int:
     return max(offset, 0) if space < 0 else space
 
 
-# Evidence cut to the passages that a report quotes: for bundles that are passed on to others.
-
-
 class PassagesOnly:
-    """Implements `ports.EvidenceSource`: of each page the windows around its quotes, and the hash of the whole.
-
-    Args:
-        report: whose quotes are kept.
-        evidence: the pages, whole or as far as they are kept.
-    """
+    """Implements `ports.EvidenceSource`: of each page the windows around its quotes, and the hash of the whole."""
 
     def __init__(self, report: Report, evidence: EvidenceSource) -> None:
         self._evidence = evidence

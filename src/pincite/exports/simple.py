@@ -9,8 +9,6 @@ from pincite.domain.page import Document
 from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence
 from pincite.exports.codec import dump_report
 
-# The report as `report.json` in the published shape: what `pincite check` reads.
-
 
 class JsonExporter:
     """The whole report for programs."""
@@ -22,9 +20,6 @@ class JsonExporter:
     def render(self, report: Report, documents: Mapping[str, Document]) -> bytes:
         """The bytes of `report.json`."""
         return dump_report(report)
-
-
-# The report as a Markdown file.
 
 
 class MarkdownExporter:

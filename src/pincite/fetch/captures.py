@@ -130,9 +130,6 @@ def given_file(data: bytes, name: str, content_type: str, now: datetime, limits:
     )
 
 
-# Which address a page is known by, from its final URL and its canonical link.
-
-
 def merged_canonical(final_url: str, claimed: str, policy: UrlPolicy = DEFAULT) -> str:
     """The page's own canonical URL where it may be believed, else `final_url`.
 
@@ -150,9 +147,6 @@ def merged_canonical(final_url: str, claimed: str, policy: UrlPolicy = DEFAULT) 
         return final_url
     to_root = there.path == "/" and not there.query and (here.path != "/" or bool(here.query))
     return there.sent if same_site and not to_root else final_url
-
-
-# One request to a page's host and its answer.
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,9 +109,7 @@ class GuardedClient:
 
     Args:
         policy: which addresses and ports a socket may be made for.
-        resolver: gives vetted addresses.
         clock: for the minimum speed.
-        limits: sizes and times.
         tls: another TLS context than the system's default (tests with an own authority).
         proxy: through which all connections go, to vetted addresses only.
         sessions: headers of the operator's own, for GET requests to their origins only.

@@ -19,11 +19,9 @@ class Decoder(Protocol):
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """The content that `data` completes, in pieces of bounded size. Errors: NetworkError `body_corrupt`."""
-        ...
 
     def check_complete(self) -> None:
         """Return when the stream came to its own end. Errors: NetworkError `body_incomplete`."""
-        ...
 
 
 def decoder_for(content_encoding: str) -> Decoder:

@@ -98,9 +98,7 @@ class ModelMarkdown:
 
     Args:
         calls: the models; None where none is set.
-        ledger: what the calls used.
         cache: where what was written stays, so that the next window of a page costs nothing.
-        clock: the time.
         model: name of the model, for the cache.
         clean: the lines of cleaned HTML of a source and its URL.
         deadline_s: what the model has for one page.

@@ -84,9 +84,6 @@ class PageCache:
 
     Args:
         cache: where entries live; its adapter keeps scopes apart.
-        snapshots: the captures.
-        documents: the readings.
-        clock: the time.
         profile: extractor and version; another one misses.
         retention: pages that may not stay whole are not shared.
     """

@@ -185,8 +185,6 @@ def _is_boilerplate(document: Document) -> bool:
     return notices / total >= _BOILERPLATE_SHARE
 
 
-# Whether a page is an empty shell that only a browser would fill.
-
 _LIBRARY = "archive"
 # "Please enable JavaScript" and a menu; any text of a page has more.
 _SHELL_TEXT_CHARS = 200
@@ -208,10 +206,6 @@ def needs_rendering(snapshot: Snapshot, document: Document | None) -> bool:
     """Whether the static page has next to no text, or text only in its data, and the marks of one that scripts build.
 
     Never a library's page.
-
-    Args:
-        snapshot: the answer as it came.
-        document: what was read out of it; None when nothing could be.
     """
     if snapshot.via == _LIBRARY or "html" not in snapshot.content_type.lower():
         return False

@@ -37,10 +37,6 @@ class HostTurns:
     async def turn(self, host: str, delay_s: float | None = None) -> AsyncIterator[None]:
         """Hold a place at `host`; how the block ends is told to the breaker.
 
-        Args:
-            host: lower-case host name.
-            delay_s: the site's own crawl delay.
-
         Errors:
             NetworkError: `breaker_open`.
             Timeout: `host_queue`, more visitors than the host can take in the queue's longest wait.

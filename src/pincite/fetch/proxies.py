@@ -116,8 +116,6 @@ class EgressProxy:
     """One proxy for one browser; `async with` opens and closes it.
 
     Args:
-        policy: which hosts, ports and addresses.
-        resolver: vetted DNS.
         connections_max: connections over its life; more are refused.
         bytes_max: bytes to the browser over its life; then everything is closed.
         idle_s: a tunnel without traffic for this long is closed.

@@ -70,12 +70,7 @@ class SiteRules:
 
 
 class RobotsMemory:
-    """Decisions by origin in a cache. A site that could not be reached is not remembered: the next process asks.
-
-    Args:
-        cache: where.
-        clock: the time.
-    """
+    """Decisions by origin in a cache. A site that could not be reached is not remembered: the next process asks."""
 
     def __init__(self, cache: Cache, clock: Clock) -> None:
         self._cache = cache
@@ -156,17 +151,13 @@ class Gate(Protocol):
         self, url: str, *, include: tuple[str, ...] = (), exclude: tuple[str, ...] = (), typed: str = ""
     ) -> Admission:
         """The page as it may be fetched. Errors: InvalidUrl, BlockedAddress, DomainDenied, RobotsDisallowed."""
-        ...
 
 
 class RobotsGate:
     """Lets a URL through when policy and robots.txt allow it. One robots.txt request per origin and day.
 
     Args:
-        client: sends the requests.
         policy: the URL policy, for redirects of robots.txt.
-        clock: the time.
-        mode: obey, or not.
         strict_auth: treat 401 and 403 for robots.txt as "nothing allowed" instead of "no rules".
         obey_ai_input: refuse pages whose site says `ai-input=no`.
         memory: keeps answers between processes.

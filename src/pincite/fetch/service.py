@@ -68,13 +68,9 @@ class FetchService:
         backends: first-line sources in order; one that does not know a URL raises `NotFound` and the next is asked.
         extractor: reads bodies; runs in a worker thread here, so a process-backed one never blocks the loop.
         library_extractor: reads pages of the operator's own libraries; the same one if not given.
-        snapshots: captures.
-        documents: readings.
         clock: the time.
         renderer: a browser, for pages that are empty without one.
         hosted: paid scrapers, asked last and only when the operator configured them.
-        pages: the page cache; None reads every page anew.
-        gate: which readings count.
         policy: for vetting before anything else happens.
     """
 

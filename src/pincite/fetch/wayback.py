@@ -31,9 +31,7 @@ class Wayback:
     """Implements `ports.WebArchive`.
 
     Args:
-        clock: for pauses.
         base_url: another archive with the same interfaces, for both of them; None: the Internet Archive.
-        user_agent: says who asks.
     """
 
     def __init__(self, clock: Clock, *, base_url: str | None = None, user_agent: str) -> None:

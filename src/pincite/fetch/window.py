@@ -52,8 +52,6 @@ def excerpt(text: str, max_chars: int = EXCERPT_CHARS) -> str:
     return cut.rstrip(" ,;:-") + _ELLIPSIS
 
 
-# The source of a page as text, for callers who want to convert it themselves.
-
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 _TEXTUAL = re.compile(
     r"^(?:text/|application/(?:[\w.+-]*\+)?(?:json|xml|xhtml\+xml|javascript)\b)|html|^$", re.IGNORECASE

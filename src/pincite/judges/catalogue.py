@@ -103,8 +103,6 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
-# What is noted beside a fetched model: where it is from, the hash of each file, the languages it judges.
-
 LOCK: Final = "judge.json"
 # Where in the home `pincite models add` puts what it fetched.
 FOLDER: Final = "judges"
@@ -176,8 +174,6 @@ def _changed(path: Path) -> InvalidSetting:
         context={"setting": "judge"},
     )
 
-
-# The thresholds of judges, in one file of the home: what was measured, of which judge, on what.
 
 FILE: Final = f"{FOLDER}/thresholds.json"
 

@@ -53,11 +53,8 @@ class HttpJudge:
     """Implements `ports.Judge`.
 
     Args:
-        url: where to POST to.
         api_key: sent as a bearer token.
         thresholds: what its probabilities mean, where that was measured.
-        deadline_s: of one call.
-        concurrency: calls at the same time.
         transport: takes the place of the network in tests.
     """
 

@@ -71,7 +71,6 @@ class ModelHub:
     """A hub of models.
 
     Args:
-        base_url: where it is.
         transport: takes the place of the network in tests.
     """
 

@@ -47,7 +47,6 @@ class OnnxJudge:
     """Implements `ports.Judge`. The model is loaded by the first question, in a worker thread.
 
     Args:
-        folder: where model, tokenizer and config are.
         name: what reports call it; the folder's name by default.
         thresholds: what its probabilities mean, where that was measured.
     """

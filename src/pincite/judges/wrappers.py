@@ -14,8 +14,6 @@ from pincite.domain.records import Outcome
 from pincite.ports import Breaker, Judge, Ledger
 from pincite.runtime.call_context import RequestMeter, current_meter, metered
 
-# A judge on this machine first, and a language model only for what falls between its thresholds.
-
 
 class CascadeJudge:
     """Implements `ports.Judge` over two others.
@@ -69,8 +67,6 @@ class CascadeJudge:
             return answer.likelihood >= limits.supported_from
         return answer.likelihood <= limits.refused_to
 
-
-# A judge that is not asked for a while after it failed repeatedly.
 
 _KEY: Final = "judge"
 
@@ -170,8 +166,6 @@ class AbsentJudge:
         """Errors: Conflict, always."""
         raise Conflict("the replay would ask the judge", reason="replay_miss")
 
-
-# What judges of pairs (premise, hypothesis) are shown of a case, and what their probability means.
 
 # About 350 tokens: with the statement it fits the 512 of cross-encoders. Longer evidence is judged in pieces.
 PREMISE_CHARS: Final = 1_400

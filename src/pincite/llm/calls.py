@@ -77,10 +77,7 @@ class RecordedCalls:
     """Implements `ports.ModelCalls` for one run. Made once per run, like its ledger.
 
     Args:
-        model: the models by role.
-        ledger: record and budget of the run.
         events: where it is told what was asked and what failed.
-        clock: the time, to wait between attempts.
         budget: the caps that the ledger keeps, so that room for thinking is asked for within them.
         retries: more attempts at one model after passing faults.
         secrets: texts that are taken out of every answer before anybody sees it.

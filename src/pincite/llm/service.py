@@ -23,8 +23,6 @@ from pincite.ports import Clock
 
 T = TypeVar("T")
 
-# A model's text as a typed value: JSON is looked for, checked against the type, and refused with a reason.
-
 # Far above any answer asked for; a stream that never ends is cut there.
 MAX_ANSWER_CHARS: Final = 400_000
 _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
@@ -134,11 +132,7 @@ class ModelService:
 
     Args:
         chains: for each role its model and the fallbacks, in order. Equal specs share a client.
-        clock: the time, for latencies.
         output_mode: `auto`, `native`, `tool` or `prompted`.
-        temperature: sampling temperature, None for the model's own.
-        timeout_s: seconds for one answer.
-        concurrency: calls at the same time.
     """
 
     def __init__(

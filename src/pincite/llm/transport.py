@@ -95,12 +95,7 @@ _CONNECTED: Final = frozenset({"ReadError", "ReadTimeout", "WriteError", "WriteT
 
 
 def translated(error: Exception, label: str) -> PinciteError:
-    """Our error for theirs. Neither the key nor the body of the answer is in the message.
-
-    Args:
-        error: what pydantic-ai raised.
-        label: the model's name for the message.
-    """
+    """Our error for theirs. Neither the key nor the body of the answer is in the message."""
     if (full := too_many_open_files(error)) is not None:
         return unbilled(full)
     row = next((TABLE[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in TABLE), None)

@@ -18,11 +18,9 @@ class KnownVectors(Embedder, Protocol):
 
     def stored(self, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[float]]:
         """The vectors that are at hand, by their keys."""
-        ...
 
     def known(self, texts: Sequence[str]) -> Mapping[int, Sequence[float]]:
         """The vectors that are at hand, by the place of their text."""
-        ...
 
 
 class VectorStore(Protocol):
@@ -30,11 +28,9 @@ class VectorStore(Protocol):
 
     def vectors(self, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[float]]:
         """Those that are there. Errors: StorageUnavailable."""
-        ...
 
     def keep(self, vectors: Mapping[bytes, Sequence[float]]) -> None:
         """Keep them; the same key again changes nothing. Errors: StorageUnavailable, StorageFull."""
-        ...
 
 
 class KeptVectors:

@@ -31,13 +31,7 @@ class Rarity:
 def weighted_terms(
     title: Mapping[str, int], passage: CutPassage, wanted: Collection[str]
 ) -> tuple[dict[str, float], int]:
-    """The wanted terms that a passage has with their weighted counts, and its length in terms.
-
-    Args:
-        title: how often each term stands in the title of the page.
-        passage: with its terms.
-        wanted: terms of the question, in all its wordings.
-    """
+    """The wanted terms that a passage has with their weighted counts, and its length in terms."""
     body = passage.body.split()
     in_headings, in_text = Counter(passage.headings.split()), Counter(body)
     of_title, of_headings, of_text = COLUMNS

@@ -53,7 +53,6 @@ class Revalidator(Protocol):
 
     async def revalidate(self, task: Task, progress: Progress, since: datetime) -> Progress:
         """The progress as the sites stand now; `since` is when the run began."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +68,12 @@ class Revalidation:
     """Implements `Revalidator` through the fetch service.
 
     Args:
-        fetch: the fetch service.
         snapshots: captures, for a run that is made again from its record.
-        documents: their readings.
-        ledger: record and budget of the run.
         events: `page.revalidated` for each page.
         clock: waits between attempts.
         judge: with exact facts decides whether a claim that lost a page stands on the others.
         at: the time that is noted with judgements; the same when a run is made again.
         after: the age from which on a cited page is asked for again.
-        deadline_s: seconds for one request.
-        concurrency: pages asked for at the same time.
     """
 
     def __init__(  # noqa: PLR0913  # one argument per port

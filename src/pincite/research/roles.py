@@ -26,7 +26,6 @@ class Planner(Protocol):
 
     async def plan(self, task: Task, progress: Progress) -> Plan:
         """All sub-questions; each one's queries are those to send in the coming round (none: nothing left to ask)."""
-        ...
 
 
 class Searcher(Protocol):
@@ -39,7 +38,6 @@ class Searcher(Protocol):
 
         `begin` is called for results that will be read whatever else is found, while other queries still wait.
         """
-        ...
 
 
 class Reader(Protocol):
@@ -47,11 +45,9 @@ class Reader(Protocol):
 
     async def begin(self, task: Task, result: SearchResult) -> None:
         """Fetch a page that `read` will be asked for in this round. Never fails for what is the page's fault."""
-        ...
 
     async def read(self, task: Task, results: Sequence[SearchResult], progress: Progress) -> Reading:
         """All pages of the run with near-copies marked, and leads for what could not be read."""
-        ...
 
 
 class Analyst(Protocol):
@@ -59,7 +55,6 @@ class Analyst(Protocol):
 
     async def analyse(self, task: Task, sub_question: SubQuestion, progress: Progress) -> Analysis:
         """Claims with quotes from the pages read, best first, and gaps."""
-        ...
 
 
 class Verifier(Protocol):
@@ -67,7 +62,6 @@ class Verifier(Protocol):
 
     async def verify(self, task: Task, analyses: Sequence[Analysis], progress: Progress) -> Verification:
         """A verdict for each claim, conflicts, gaps that stay, and queries that might close them."""
-        ...
 
 
 class Seconder(Protocol):
@@ -75,7 +69,6 @@ class Seconder(Protocol):
 
     async def find(self, task: Task, progress: Progress, seconds_left: Callable[[], float | None]) -> Progress:
         """Progress with what was read for it, and with the second sources beside the claims that have one."""
-        ...
 
 
 class Writer(Protocol):
@@ -83,7 +76,6 @@ class Writer(Protocol):
 
     async def write(self, task: Task, progress: Progress, metadata: ReportMetadata) -> Report:
         """A report that states verified claims only; `insufficient_evidence` when there are none."""
-        ...
 
 
 class Drafter(Protocol):
@@ -91,4 +83,3 @@ class Drafter(Protocol):
 
     async def draft(self, task: Task, progress: Progress) -> None:
         """Write and tell the parts of `progress`, which are closed; the writer takes them up. Never fails a run."""
-        ...

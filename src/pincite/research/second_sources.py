@@ -81,8 +81,6 @@ class SecondSources:
         searcher: asks the queries, within the caps of the run.
         reader: reads what they find.
         judge: of meaning; None: nothing is looked for.
-        events: the plan of each turn.
-        limits: caps of the run, and the share wanted.
         ranker: proposes passages.
         at: the time that is noted with judgements.
     """

@@ -22,8 +22,6 @@ from pincite.text.normalise import fold
 from pincite.text.tokens import terms
 from pincite.verification.dates import moments
 
-# A model's text as a value of a field, and whether a passage has that value.
-
 _NUMBER: Final = re.compile(r"[-−]?\d[\d,\u00a0\u202f ]*(?:\.\d+)?")
 _YES, _NO = frozenset({"true", "yes"}), frozenset({"false", "no"})
 
@@ -129,8 +127,6 @@ def _figures(text: str) -> list[str]:
 def _figure(text: str) -> float:
     return float(re.sub(r"[,\u00a0\u202f ]", "", text).replace("−", "-"))
 
-
-# Values that hold, put together as the object that a schema describes.
 
 # What tells the rows of the lists apart in which a value is, the outermost first.
 Rows = tuple[int, ...]

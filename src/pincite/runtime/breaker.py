@@ -42,12 +42,7 @@ class _State:
 
 
 class MemoryBreaker:
-    """Implements `ports.Breaker`: closed, open for a cool-down that doubles up to a ceiling, then one probe.
-
-    Args:
-        clock: the time.
-        rules: when it opens and for how long.
-    """
+    """Implements `ports.Breaker`: closed, open for a cool-down that doubles up to a ceiling, then one probe."""
 
     def __init__(self, clock: Clock, rules: BreakerRules = DEFAULT_RULES) -> None:
         self._clock = clock

@@ -10,8 +10,6 @@ from contextvars import ContextVar
 from pincite.domain.errors import BudgetExhausted
 from pincite.domain.frozen import dataclass
 
-# Who called: the surface, its request and session. Set by surfaces, read by the log of calls alone.
-
 
 @dataclass(frozen=True, slots=True)
 class Caller:

@@ -11,15 +11,9 @@ from anyio.abc import TaskGroup
 
 from pincite.domain.errors import PinciteError, StorageUnavailable
 
-# A number of places that users take in turn: one who asks for many does not hold up the others.
-
 
 class FairSlots:
-    """Places for work. A free one goes to the user who has fewest, and among those to who was served longest ago.
-
-    Args:
-        places: how many there are.
-    """
+    """Places for work. A free one goes to the user who has fewest, and among those to who was served longest ago."""
 
     def __init__(self, places: int) -> None:
         self._free = places
@@ -77,8 +71,6 @@ class FairSlots:
                 self._served.pop(user, None)
 
 
-# One call for many callers who want the same thing at the same time, within one process.
-
 T = TypeVar("T")
 
 
@@ -125,9 +117,6 @@ class SingleFlight(Generic[T]):
 
     def __len__(self) -> int:
         return len(self._flights)
-
-
-# Services that outlive the task that asked for them first.
 
 
 class _Wanted(Generic[T]):

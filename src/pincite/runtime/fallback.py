@@ -22,7 +22,6 @@ class Switch:
     """Which of two is used now, for everything that hangs on the same server.
 
     Args:
-        clock: the time.
         what: the server, as logs name it (no secret).
     """
 
@@ -166,15 +165,12 @@ class CountedCache(Cache, Protocol):
 
     async def keys(self, namespace: str, limit: int) -> Sequence[str]:
         """The keys of the entries that are in the namespace, the first `limit` of them in order."""
-        ...
 
     async def counts(self) -> CacheCounts:
         """What it holds."""
-        ...
 
     async def clear(self) -> int:
         """Remove everything of the scope; the number of entries removed."""
-        ...
 
 
 async def _nothing() -> None:

@@ -14,8 +14,6 @@ from pincite.domain.errors import Locked, PinciteError, RunCancelled, StorageFul
 from pincite.domain.records import RunRecord
 from pincite.ports import Clock, RunStore
 
-# Who works on a run: a name for this process, and whether the bearer of such a name is surely gone.
-
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _PID_SPACE = Path("/proc/self/ns/pid")
 # Source: proc(5), /proc/[pid]/stat: the time the process started after boot, in clock ticks.
@@ -58,8 +56,6 @@ def _started(pid: int) -> str:
     after_name = stat.rpartition(")")[2].split()  # the name may hold spaces; field 3, the state, comes first
     return "gone" if after_name[0] in "ZX" else after_name[_START_FIELD - 3]
 
-
-# Owning a run while it is worked on: the lease is renewed beside the work, and its loss ends the work.
 
 T = TypeVar("T")
 

@@ -38,11 +38,9 @@ class BudgetAccount(Protocol):
 
     async def reserve(self, estimate: Usage) -> None:
         """Set the estimate aside. Errors: BudgetExhausted."""
-        ...
 
     async def settle(self, estimate: Usage, actual: Usage) -> None:
         """Replace the estimate by what it came to."""
-        ...
 
 
 class PassingLedger:
@@ -105,8 +103,6 @@ class RunLedger:
     """Implements `ports.Ledger` for one run. Made by `open_ledger`.
 
     Args:
-        store: where calls are kept.
-        clock: the time, for latencies.
         recorded: final outcomes by key.
         strict: replay only: a call that is not on record is an error, nothing is made or written.
         lease: until when the run is surely ours; asked again just before anything is sent.

@@ -85,15 +85,12 @@ class Buckets(Protocol):
 
     async def take(self, key: str, asks: Sequence[Ask]) -> float:
         """0 when all of it was taken at once from every bucket; else nothing was, and this many seconds are short."""
-        ...
 
     async def push_back(self, key: str, wait_s: float) -> None:
         """Nobody takes anything for `wait_s`."""
-        ...
 
     async def give_back(self, key: str, asks: Sequence[Ask]) -> None:
         """Put back what was taken and not used."""
-        ...
 
 
 @dataclass(slots=True)
@@ -170,8 +167,6 @@ class SharedLimiter:
     """Implements `ports.Limiter` over buckets that other processes may use too.
 
     Args:
-        buckets: where the buckets are.
-        clock: the time.
         limits: the rates of a key, four at most; all of them must have room. Every process must say the same.
         default: the rates of every key without an own row; none means no limit.
     """

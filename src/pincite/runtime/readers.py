@@ -82,7 +82,6 @@ class ReaderPool(Generic[T]):
         size: processes at most; started when first needed.
         revision: changes when `reader` reads differently.
         deadline_s: seconds of processor time that a page may take before its process is killed.
-        memory_bytes: address space of a process.
         pages_per_worker: pages after which a process is replaced.
     """
 

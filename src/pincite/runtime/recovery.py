@@ -20,8 +20,6 @@ from pincite.domain.errors import (
 from pincite.domain.frozen import dataclass
 from pincite.runtime.system import too_many_open_files
 
-# Retry-After: seconds or a date.
-
 _SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,6})?", re.ASCII)
 
 
@@ -141,9 +139,6 @@ def may_serve_stale(error: PinciteError) -> bool:
         return error.retryable  # a name without addresses has vanished
     host_fails = isinstance(error, NetworkError | Timeout | TlsError)
     return host_fails or error.reason in {"http_429", "challenge"}
-
-
-# One error out of a task group: what failed first, as it was raised.
 
 
 @contextmanager

@@ -35,8 +35,6 @@ class SystemClock:
         await sleep(max(seconds, 0.0))
 
 
-# Files that only their owner may read, whatever the folder and the umask say.
-
 # Read and written by the owner alone.
 _MODE = 0o600
 

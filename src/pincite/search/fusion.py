@@ -89,8 +89,6 @@ def _mixed(rank_score: float, local: float, hit: SearchResult, now: datetime | N
     return score if now is None else (1 - RECENCY_SHARE) * score + RECENCY_SHARE * recency(hit, now)
 
 
-# From the engines' answers to the one response: filters, fusion, relevance, caps, and the account of how it came.
-
 # An answer none of whose hits holds this share of the query's subject words is a miss: one more engine is asked.
 MISS_COVERAGE = 0.34
 

@@ -16,8 +16,6 @@ from pincite.ports import Cache, Clock
 from pincite.runtime.limiter import Buckets
 from pincite.runtime.recovery import first_failure
 
-# What is left of an account's quota, as far as its engine says: rate headers with a window of hours or more.
-
 # A window shorter than this is a rate, which the limiter keeps, and no quota.
 _SHORTEST_S = 3_600.0
 _PREFIXES = ("x-ratelimit-", "ratelimit-")
@@ -61,8 +59,6 @@ def _numbers(text: str) -> list[float]:
     parts = [part.strip() for part in text.split(",") if part.strip()]
     return [float(part) for part in parts if part.isdigit()] if all(part.isdigit() for part in parts) else []
 
-
-# How each account at an engine has been doing, and whose turn it is; kept for the processes that come after.
 
 NAMESPACE: Final = "search/state"
 # A month, as quotas run; what was longer ago says nothing about an engine of today.
@@ -203,8 +199,6 @@ def _text(moment: datetime | None) -> str | None:
 def _moment(text: str | None) -> datetime | None:
     return None if text is None else utc_moment(text)
 
-
-# Engines that can't be reached at all: told to all who wait for a turn, so that nobody waits on a dead network.
 
 T = TypeVar("T")
 # How long nobody tries again: longer than a wave of queries takes to be refused, shorter than a person waits.

@@ -216,8 +216,6 @@ def error_text(body: Mapping[str, Any]) -> str:
     return clean(value, 300)
 
 
-# Queries that come at the same moment go to an engine that takes several as one call.
-
 # So long the first query waits for others of the same moment, as those of one task group are.
 GATHER_S = 0.01
 

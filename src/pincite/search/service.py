@@ -92,7 +92,6 @@ class SearchService:
         shared_cache: where answers of a team are kept.
         notes: what other processes see of engines and money.
         answers: those that other installations share; None asks nobody for any.
-        options: the settings.
     """
 
     def __init__(  # noqa: PLR0913  # one argument per part that the operator chooses

@@ -82,8 +82,6 @@ class AnswerIntake:
 
     Args:
         peers: who is asked; None takes in what is given only.
-        clock: the time.
-        policy: which addresses may be results.
         engines: the names of the engines set up here.
         contracts: what the operator's contracts with them allow.
     """

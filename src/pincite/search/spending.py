@@ -16,15 +16,12 @@ class Spending(Protocol):
 
     async def reserve(self, estimate: Usage) -> None:
         """Set the estimate aside. Errors: BudgetExhausted (nothing may be called)."""
-        ...
 
     async def settle(self, estimate: Usage, actual: Usage) -> None:
         """Replace the estimate by what it came to."""
-        ...
 
     def caps_money(self) -> bool:
         """Whether there is a cap on dollars, so that a call of unknown price must be refused."""
-        ...
 
 
 class BudgetSpending:
@@ -163,7 +160,6 @@ class Pace:
     """Dollars that come back evenly over the month, up to what `burst_days` bring.
 
     Args:
-        clock: the time.
         usd_per_month: how much comes back in 30 days.
         burst_days: how much of it may be there at once.
         buckets: where other processes take from the same money; None keeps it to this one.

@@ -39,10 +39,6 @@ _DIRECTORY_BYTES_MAX: Final = 128 * (ITEMS_MAX + 1)
 class BundleWriter:
     """Writes a bundle beside its place and puts it there at the end. Blocking.
 
-    Args:
-        path: where the file will be.
-        signer: whose bundle it is.
-
     Errors: InvalidInput (the place can't be written), from every method.
     """
 

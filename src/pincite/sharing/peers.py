@@ -39,12 +39,10 @@ class Answered(Protocol):
     @property
     def status(self) -> int:
         """Of HTTP."""
-        ...
 
     @property
     def body(self) -> bytes:
         """Decoded."""
-        ...
 
 
 class Get(Protocol):
@@ -52,7 +50,6 @@ class Get(Protocol):
 
     async def __call__(self, url: ParsedUrl, *, headers: Mapping[str, str], max_bytes: int) -> Answered:
         """The answer. Errors: those of the network, BudgetExhausted."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +88,6 @@ class Peers:
     Args:
         peers: in the order in which they are asked, each with what sends requests to it.
         clock: the time.
-        timeout_s: for one question to one peer, all of it.
     """
 
     def __init__(self, peers: Sequence[tuple[Peer, Get]], clock: Clock, *, timeout_s: float) -> None:

@@ -85,7 +85,6 @@ class TableCache:
 
     Args:
         tables: where, and whose entries.
-        clock: the time.
         bound: what it may take up.
     """
 

@@ -129,9 +129,6 @@ def _get(tx: Transaction, snapshot_id: str) -> Snapshot | None:
     )
 
 
-# What extractors read, in the database. Equal content is stored once, however many captures gave it.
-
-
 class SqlDocumentStore:
     """Implements `ports.DocumentStore` for one scope."""
 

@@ -13,8 +13,6 @@ from sqlalchemy.pool import QueuePool
 from pincite.domain.errors import StorageUnavailable
 from pincite.ports import Clock
 
-# How many connections to a PostgreSQL stay open: those of a busy hour are closed when it is over.
-
 # Connections to a PostgreSQL that a quiet process keeps; with the queue's two that makes four.
 KEPT_IDLE = 2
 # A process that needed no more than those for so long is quiet. Shorter, and each pause would cost new connections.
@@ -54,8 +52,6 @@ class IdleConnections:
         pool = self._engine.pool
         return quiet and isinstance(pool, QueuePool) and pool.checkedin() > KEPT_IDLE
 
-
-# Waiting for a database server that is not there for a moment: it starts, restarts, or was asleep.
 
 T = TypeVar("T")
 

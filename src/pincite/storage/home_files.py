@@ -175,8 +175,6 @@ def _begin_anew(connection: sqlite3.Connection, version: int) -> None:
     connection.execute("COMMIT")
 
 
-# The API keys of one home: the file `keys.json` beside the database, standard library only. Hashes, never keys.
-
 FILE_NAME: Final = "keys.json"
 
 

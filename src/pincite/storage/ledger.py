@@ -89,11 +89,7 @@ class SqlCallStore:
     writers of the run in order, on SQLite the single writer does. Sums over the rows of `calls` would not be safe.
 
     Args:
-        database: where the run is.
-        scope: whose run it is.
-        run_id: the run.
         epoch: the epoch at which this worker owns it; None reads the record without owning (strict replay).
-        clock: the time.
     """
 
     def __init__(self, database: Database, scope: str, run_id: str, epoch: int | None, clock: Clock) -> None:

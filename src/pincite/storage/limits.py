@@ -157,12 +157,7 @@ _OPEN: Final = f"UPDATE breakers SET opened = opened + 1, open_until_s = :until_
 
 
 class TableBreaker:
-    """Implements `ports.Breaker` for all workers: closed, open for a cool-down that doubles, then one probe.
-
-    Args:
-        tables: where the states are.
-        rules: when it opens and for how long.
-    """
+    """Implements `ports.Breaker` for all workers: closed, open for a cool-down that doubles, then one probe."""
 
     def __init__(self, tables: Tables, rules: BreakerRules = DEFAULT_RULES) -> None:
         self._tables = tables

@@ -149,12 +149,6 @@ class HomePages:
 
     They are found and stored with the standard library alone. The database layer is loaded with the first call for
     anything that is not there, whole and as it was: so every answer but a plain one is its own.
-
-    Args:
-        path: the database.
-        scope: whose.
-        clock: the time.
-        open_: opens it.
     """
 
     def __init__(self, path: Path, scope: str, clock: Clock, open_: Callable[[], Awaitable[_Storage]]) -> None:

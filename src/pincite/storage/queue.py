@@ -16,8 +16,6 @@ from pincite.runtime.lease import is_gone
 from pincite.storage.database import AcrossScopes, Database, Transaction
 from pincite.storage.schema import calls, runs
 
-# Runs whose owners died: which of them counts against the run, and how long it then waits for the next.
-
 _ALL: Final = AcrossScopes()
 # Doubled with each death, so that a run that may kill its workers does not kill them all at once.
 BACKOFF_S: Final = 10.0
@@ -76,7 +74,6 @@ class SqlRunQueue:
     """Implements `ports.RunQueue`.
 
     Args:
-        database: where the runs are.
         since: when this process began; runs stored later may still be taken by who stored them.
     """
 

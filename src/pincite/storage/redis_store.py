@@ -40,7 +40,6 @@ class Link(Protocol):
 
     async def run(self, *commands: Command) -> list[Any]:
         """The results in order. Errors: StorageUnavailable (`redis_gone`, `redis_refused`)."""
-        ...
 
 
 class RespLink:

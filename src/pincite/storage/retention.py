@@ -224,8 +224,6 @@ def _cut_documents(tx: Transaction, snapshot_id: str, clock: Clock) -> None:
         tx.change(tx.delete(blobs).where(blobs.c.sha256 == row.content_sha256, unused))
 
 
-# All that is kept of one user, row by row, for a request to see it; and what goes when its time has come.
-
 # Rows held in memory at a time; a row may hold a page.
 _SCOPE_DATA_BATCH: Final = 200
 # Runs that go in one transaction: about 20 ms of the one writer that SQLite has.

@@ -17,8 +17,6 @@ from pincite.ports import Clock
 from pincite.storage.database import AcrossScopes, Database, Transaction
 from pincite.storage.schema import api_keys, nano_usd, request_keys, runs, server_secrets, spendings, usd, webhooks
 
-# What a server remembers of requests: which key started which run, what an API key spent today, webhooks to send.
-
 # Who repeats a request does so within minutes or days; Stripe keeps its keys for one day at least.
 KEYS_KEPT: Final = timedelta(days=7)
 WAITING, SENT, GIVEN_UP = "waiting", "sent", "given_up"
@@ -233,9 +231,6 @@ def _row(key: ApiKey) -> dict[str, Any]:
 
 def _key(row: Any) -> ApiKey:  # a row of `api_keys`
     return ApiKey(**dict(row._mapping))  # noqa: SLF001  # the public way to a row's columns by name
-
-
-# Secrets that all servers of one database share: made once by the first that needs one, belonging to no user.
 
 
 async def common_secret(database: Database, clock: Clock, name: str, offered: str) -> str:

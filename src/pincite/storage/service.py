@@ -70,13 +70,7 @@ class SharedTables:
 
 
 class ScopedStorage:
-    """Everything one scope has stored.
-
-    Args:
-        database: where.
-        scope: whose.
-        clock: the time.
-    """
+    """Everything one scope has stored."""
 
     def __init__(self, database: Database, scope: str, clock: Clock) -> None:
         self._database = database

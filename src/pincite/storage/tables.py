@@ -30,19 +30,15 @@ class TextStatements(Protocol):
 
     def query(self, statement: str, values: Values = NONE, *, every_scope: bool = False) -> Sequence[Sequence[Any]]:
         """The rows."""
-        ...
 
     def apply(self, statement: str, values: Values = NONE, *, every_scope: bool = False) -> int:
         """How many rows it changed."""
-        ...
 
     def apply_many(self, statement: str, rows: Sequence[Values]) -> None:
         """Run it once for each of these values."""
-        ...
 
     def now_s(self) -> float:
         """The time that all processes at these tables go by."""
-        ...
 
 
 class Tables(Protocol):
@@ -51,31 +47,24 @@ class Tables(Protocol):
     @property
     def is_there(self) -> bool:
         """Whether anything was ever stored."""
-        ...
 
     async def read(self, do: Callable[[TextStatements], T]) -> T:
         """What `do` returns."""
-        ...
 
     async def write(self, do: Callable[[TextStatements], T]) -> T:
         """What `do` returns once its changes are committed; when it raises, nothing has changed."""
-        ...
 
     def read_now(self, do: Callable[[TextStatements], T]) -> T:
         """As `read`, in the calling thread."""
-        ...
 
     def write_now(self, do: Callable[[TextStatements], T]) -> T:
         """As `write`, in the calling thread."""
-        ...
 
     async def shrink(self) -> None:
         """Give the space of deleted rows back to the disk."""
-        ...
 
     async def close(self) -> None:
         """Let go of what was opened; a running statement ends first."""
-        ...
 
 
 class _FileTransaction:
@@ -106,9 +95,6 @@ class FileTables:
     """Implements `Tables` in one SQLite file of a home. It is opened by the first statement.
 
     Args:
-        path: the file.
-        schema: its tables.
-        scope: whose rows.
         clock: the time; its wall clock counts, since processes share the file.
         version: of the schema. A file of another version is begun anew, unless this is 0.
         before_write: runs at the begin of every writing transaction.

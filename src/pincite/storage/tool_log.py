@@ -43,7 +43,6 @@ class TableToolLog:
 
     Args:
         opened: gives the table for the time of a call; in the calling thread.
-        clock: the time.
         keep: how long a call stays on record; whoever writes lets go what is older, in every scope.
     """
 

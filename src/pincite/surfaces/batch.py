@@ -85,9 +85,7 @@ class Batch:
     """The questions of a file being answered into another.
 
     Args:
-        engine: whose runs they are.
         name: of the batch; runs are filed under it as their project.
-        items: the questions.
         out: the file of answers; lines that are in it already are not asked again.
     """
 

@@ -41,7 +41,6 @@ class Engines:
         open_engine: makes the engine of a scope and profile; all have one home and one database.
         base: keeps what the engines share; closes after them.
         hosts: where engines are kept open.
-        now_s: a clock that never runs backwards.
     """
 
     def __init__(
@@ -106,9 +105,6 @@ class Engines:
                 self._held.pop(key).kept.close()
                 return
         raise RateLimited("too many users at once on this server", retry_after_s=IDLE_S / 3)
-
-
-# Whose calls and runs count as what: the owner, what they may spend today, how many runs and streams they may have.
 
 
 @dataclass(slots=True)

@@ -118,9 +118,7 @@ class RunManager:
     """Open engines and running jobs. Made by `open_manager`.
 
     Args:
-        open_engine: makes the engine of a scope and profile.
         groups: where engines are open and runs are worked on.
-        limits: how much it does at a time, and for whom.
         hand_over: whether a worker will go on with the runs that are broken off when this manager closes.
     """
 

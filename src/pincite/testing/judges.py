@@ -186,8 +186,6 @@ class TellTaleJudge:
         return await LabelJudge(labels, self.errors).judge(cases)
 
 
-# An embedder without a model: texts are near each other when they share words.
-
 # Few enough to be quick, enough that two words of a small test seldom meet in one.
 _SIZE = 64
 

@@ -22,8 +22,6 @@ from pincite.testing.seen import Seen as Seen
 from pincite.testing.seen import seen_messages as seen_messages
 from pincite.text.tokens import is_stop, terms, token_estimate, words
 
-# The fakes themselves as `ports.LanguageModel`: what each one answers to each task.
-
 T = TypeVar("T")
 # More than any tokenizer takes for one: no text longer than that can fit.
 _CHARS_PER_TOKEN = 8

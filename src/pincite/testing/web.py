@@ -200,9 +200,6 @@ async def _not_found(request: StubRequest, writer: asyncio.StreamWriter) -> None
     writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
 
 
-# Small pages and archives for tests of libraries.
-
-
 def html(title: str, *paragraphs: str) -> bytes:
     """A page with a title, one heading and paragraphs."""
     body = "".join(f"<p>{text}</p>" for text in paragraphs)

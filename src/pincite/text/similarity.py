@@ -8,8 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-# BM25 over lists of terms held in memory. Large collections live in the library's own index.
-
 # Robertson and Zaragoza 2009: 1.2 to 2 is usual.
 _K1 = 1.2
 # The usual value, from the same source.

@@ -119,9 +119,6 @@ def query_value(query: str, name: str) -> str | None:
     return next((value for key, value in query_pairs(query) if key == name), None)
 
 
-# Host names: registrable domains by the Public Suffix List, and domain lists of people.
-
-
 @cache
 def _suffixes(foreign: bool) -> "PublicSuffixList":
     # Only when a domain is asked for. The library would put 10,000 rules into the form of IDNA; 500 are not in it

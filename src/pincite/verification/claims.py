@@ -147,8 +147,6 @@ def _finished(asked: Coroutine[Any, Any, T]) -> T:  # what a coroutine is sent a
     raise AssertionError("without a judge nobody is waited for")
 
 
-# What kind of statement a sentence is by its own marks: a fact, an estimate, an opinion.
-
 _QUOTED: Final = re.compile(r"“[^”]*”|\"[^\"]*\"|„[^“]*“|«[^»]*»")
 # "HEAD~2" is a name, and "some two-byte characters" are not nearly two.
 _UNCLEAR: Final = re.compile(r"(?<=\S)[~≈]|\bsome\b(?! estimates?\b)", re.IGNORECASE)

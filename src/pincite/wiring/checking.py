@@ -27,8 +27,6 @@ from pincite.domain.report import Report
 from pincite.ports import EvidenceSource, Judge
 from pincite.settings import Settings
 
-# Stored evidence on PostgreSQL, as `check` and bundles read it: what one report refers to, loaded at once.
-
 T = TypeVar("T")
 
 
@@ -121,11 +119,9 @@ _GIVE = "Other formats are for reading. pincite bundle RUN -o evidence.wacz make
 
 
 def check_stored_report(data: bytes, settings: Settings) -> CheckResult:
-    """What checking a report finds; no database layer is loaded, unless the evidence is in a PostgreSQL.
+    """What checking finds: report JSON against the pages of the home, or a bundle, which brings its own.
 
-    Args:
-        data: report JSON, checked against the pages stored in the home, or a bundle, which brings its own.
-        settings: where the home is.
+    No database layer is loaded, unless the evidence is in a PostgreSQL.
 
     Errors:
         InvalidInput: not JSON. SchemaMismatch: written by a newer Pincite. ArchiveCorrupt: a zip, but no bundle.

@@ -311,9 +311,6 @@ def url_policy(settings: Settings) -> UrlPolicy:
     )
 
 
-# How an audit comes by the pages that a report cites, under the settings.
-
-
 async def web_archive(settings: Settings, clock: Clock, kept: ResourcePool) -> WebArchive | None:
     """The public archive that is asked about dead addresses; None where nobody may be asked."""
     # An archive is the network, too, and hears which addresses somebody reads.

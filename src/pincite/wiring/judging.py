@@ -65,8 +65,6 @@ class Judges:
     """The judges of an engine by setting; each is opened once and closed with the engine.
 
     Args:
-        kept: closes them.
-        clock: the time, for the breaker.
         run_model: the language models that serve the roles under given settings.
         open_model: the language models of given settings, whatever serves the roles.
         given: used instead of what the settings name: a fake, or an adapter of your own.
@@ -265,9 +263,6 @@ def _part_text(part: JudgePart) -> str:
         f"{part.name} (supported from {limits.supported_from:.3f}, refused to {limits.refused_to:.3f}; "
         f"measured: {limits.measured or 'not said on what'})"
     )
-
-
-# Judges that are fetched by name: what is known, what is here, and how one gets here.
 
 
 @dataclass(frozen=True, slots=True)

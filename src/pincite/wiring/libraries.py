@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from pincite.ranking.vectors import KeptVectors
 
 
-# What ranks passages in an engine: the embedder of the settings, where it is installed, with its vectors kept.
-
 AUTO: Final = "auto"
 _DEFAULT: Final = "minilm"
 # What the `embeddings` extra brings; without it passages are ranked by words alone.
@@ -140,9 +138,6 @@ def _texts_of_many_kinds() -> list[str]:
     return [passage for row in rows for passage in json.loads(row)["passages"]]
 
 
-# The local libraries of an engine: each opened once, brought up to date before its first use.
-
-
 def _stop_when_cancelled(_pages: int, _place: str) -> None:
     """Ends the indexing in this thread when the task that waits for it was cancelled."""
     anyio.from_thread.check_cancelled()
@@ -188,7 +183,6 @@ class IndexedReadings:
     """Implements `ports.Extractor`: a page of these libraries is not read again when it was read for their index.
 
     Args:
-        libraries: asked in order.
         extractor: reads what none of them knows; the one that they are indexed by.
     """
 
@@ -206,12 +200,7 @@ class IndexedReadings:
 
 
 class OpenLibraries:
-    """The libraries that were opened; closed with the engine.
-
-    Args:
-        settings: of the engine.
-        kept: keeps what is opened here.
-    """
+    """The libraries that were opened; closed with the engine."""
 
     def __init__(self, settings: Settings, kept: ResourcePool) -> None:
         self._settings = settings

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from pincite.llm.catalogue import ModelSpec
 
 
-# What a run that is made again from its record has for search and fetch: nothing that reaches out.
-
-
 class OfflineBackend:
     """The services of a replay: nothing may be asked that is not on record."""
 
@@ -34,8 +31,6 @@ class OfflineBackend:
         """Errors: Conflict, always."""
         raise Conflict(f"the replay would fetch {request.url}", reason="replay_miss")
 
-
-# Builds the language models of the settings, and stands in for them where a run is made again from its record.
 
 T = TypeVar("T")
 NONE: Final = "none"

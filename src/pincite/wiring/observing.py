@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from pincite.storage.service import SharedTables
     from pincite.wiring.shared import Shared
 
-# The log of calls: noted at once, written in batches by a thread, so that no call waits for a disk.
-
 # Written in batches: a reader of the log sees a call within a second.
 BEHIND_S: Final = 0.8
 # A bound on memory while the disk is away; the oldest go first.
@@ -125,9 +123,6 @@ def shortened(value: Json) -> Json:
             return value
 
 
-# Turns on what operators see, from the settings: logs without secrets, traces to a collector.
-
-
 def observe(settings: Settings) -> None:
     """Configure logs and traces of this process; called once by a surface that runs for long.
 
@@ -190,8 +185,6 @@ def _export_traces(endpoint: str) -> None:
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint.rstrip("/") + "/v1/traces")))
     trace.set_tracer_provider(provider)
 
-
-# The log of calls as an engine keeps it: what came through the surfaces, and what runs did.
 
 # The surface of the calls that runs make.
 OF_RUNS = "run"

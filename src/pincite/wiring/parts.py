@@ -77,10 +77,8 @@ class Parts(OpenStores):
     """What an engine works with. Stores and services are opened on first use and closed with the engine.
 
     Args:
-        settings: of this engine.
         shared: the database and what else all engines of the process use.
         stores: keeps what the services write to; closes after them.
-        kept: keeps the services.
         model: language models to use instead of those of the settings.
         judge: a judge to use instead of that of the settings.
     """

@@ -15,8 +15,6 @@ from pincite.wiring.libraries import embedder_name
 from pincite.wiring.models import model_chains, wants_models
 from pincite.wiring.sources import resolve_sources
 
-# The settings that belong to a run: stored with it, so that a resumed run does what it set out to do.
-
 FROZEN: Final = (
     "profile",
     "source",
@@ -128,9 +126,6 @@ def thawed_settings(settings: Settings, frozen: Json) -> Settings:
     # Through the loader again and not copied over: what the run was started with is vetted as any other setting.
     given: dict[str, object] = {**settings.model_dump(exclude_unset=True), **kept}
     return load_settings(given)
-
-
-# What a run would use and may cost, said before it starts.
 
 
 @dataclass(frozen=True, slots=True)

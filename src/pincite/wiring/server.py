@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from pincite.storage.server import SqlServerMemory
 
 
-# What a server needs of an engine beside its services: its memory of requests, budgets of keys, webhooks.
-
 # So long a webhook that was picked up is nobody else's: longer than one try may take.
 HOLD_S: Final = 60.0
 
@@ -143,8 +141,6 @@ class DailyBudget:
             retry_after_s=(midnight - now).total_seconds(),
         )
 
-
-# Builds what sends webhooks: the client of the fetch service, with its vetting of addresses, and a signature.
 
 KEY_NAME: Final = "webhook.key"
 # The receiver's status counts; what it writes is not looked at, only bounded.
@@ -269,9 +265,6 @@ def _new_key() -> str:
 
 def _not_kept(path: Path, error: Exception) -> StorageUnavailable:
     return StorageUnavailable(f"{path} can't be kept: {error}", reason=path.name.replace(".", "_"))
-
-
-# Where the API keys are: with the database where many machines use it, otherwise in a file of the home.
 
 
 def home_keys(home: Path) -> "FileKeys":

@@ -96,8 +96,6 @@ def redis_in_use(settings: Settings) -> str:
     return "none"
 
 
-# What all engines of one process share: the database, the queue, the processes that read pages.
-
 # Runs offered to workers in one turn at most.
 _OFFERS: Final = 100
 

@@ -146,17 +146,7 @@ async def signer_of(settings: Settings, clock: Clock, database: "Database") -> S
 
 
 class Sharing:
-    """What one scope hands out, and what it takes in from bundles.
-
-    Args:
-        settings: of the engine.
-        clock: the time.
-        snapshots: its captures.
-        stores: of its scope.
-        cache: where its answers are.
-        signer: who it is to others.
-        team: where the answers of its team are.
-    """
+    """What one scope hands out, and what it takes in from bundles."""
 
     def __init__(
         self,

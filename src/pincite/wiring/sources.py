@@ -10,8 +10,6 @@ from pincite.domain.frozen import dataclass
 from pincite.settings import Settings
 from pincite.wiring.registry import PROVIDERS
 
-# The small library that comes with the package: real pages to try everything on, without a network.
-
 NAME: Final = "postgresql-python-docs.warc.gz"
 VECTORS: Final = "postgresql-python-docs.vectors"
 # A question that its pages answer.

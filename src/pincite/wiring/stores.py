@@ -38,13 +38,7 @@ class CacheCleared:
 
 
 class OpenStores:
-    """What an engine keeps things in; closed with the engine, after the services that write to it.
-
-    Args:
-        settings: of this engine.
-        shared: the database and what else all engines of the process use.
-        stores: keeps what is opened here.
-    """
+    """What an engine keeps things in; closed with the engine, after the services that write to it."""
 
     def __init__(self, settings: Settings, shared: Shared, stores: ResourcePool) -> None:
         self.settings = settings

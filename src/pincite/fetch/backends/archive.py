@@ -85,7 +85,6 @@ class GivenFiles(Protocol):
 
     async def of_body(self, url: str, sha256_prefix: str) -> Snapshot | None:
         """The newest capture of that address whose body has a hash that begins so, or None."""
-        ...
 
 
 class GivenBackend:

@@ -124,15 +124,9 @@ class ChromiumBackend:
 
     Args:
         gate: policy and robots.txt, for the page asked for, every navigation and the final URL.
-        resolver: vetted DNS for the proxy.
-        turns: turns at hosts.
-        clock: the time.
-        limits: sizes and times.
         executable: the browser; the system's own by default.
         arguments: makes the containment arguments; only the test of the test passes others.
         memory_mb: a browser that takes more is killed.
-        upstream: the operator's proxy.
-        user_agent: the name it gives itself.
     """
 
     name = "chromium"

@@ -11,8 +11,6 @@ from urllib.parse import urlsplit
 
 from pincite.domain.events import Event, EventType
 
-# Everything that goes through `logging` passes here, also what other libraries say, with their tracebacks.
-
 MASK: Final = "***"
 # A shorter value would take ordinary words out of every line.
 _MIN_SECRET: Final = 6
@@ -94,8 +92,6 @@ def bind(**values: str) -> None:
 
         structlog.contextvars.bind_contextvars(**values)
 
-
-# What operators must see of a run, a line of the log each: begun, trouble on the way, ended. No question, no URL.
 
 log = logging.getLogger("pincite.runs")
 

@@ -30,7 +30,6 @@ class Gate:
     The body is read here, whole, before any route runs: however it is sent, it is bounded in size and in time.
 
     Args:
-        app: what is behind the gate.
         hosts: names the `Host` header may have; empty: any.
         body_time_s: seconds within which a body must have come.
     """

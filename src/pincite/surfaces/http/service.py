@@ -105,12 +105,7 @@ class _Tries:
 
 
 class WrongKeys:
-    """Counts wrong keys by the address they come from.
-
-    Args:
-        now_s: a clock that never runs backwards.
-        sleep: waits.
-    """
+    """Counts wrong keys by the address they come from."""
 
     def __init__(
         self, now_s: Callable[[], float] = time.monotonic, sleep: Callable[[float], Awaitable[None]] = anyio.sleep
