@@ -7,6 +7,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from tests.fakes.judge_server import JudgeServer
 from tests.fakes.small_web import ListLedger
 from tests.fakes.tiny_onnx import write_tiny_judge
 
@@ -34,7 +35,7 @@ from pincite.runtime.breaker import BreakerRules, MemoryBreaker
 from pincite.runtime.call_context import RequestMeter, metered
 from pincite.runtime.ledger import PassingLedger
 from pincite.testing.clock import FrozenClock
-from pincite.testing.judges import JudgeServer, LabelJudge
+from pincite.testing.judges import LabelJudge
 from pincite.testing.models import FaithfulModel, ModelFake, Seen
 from pincite.wiring.models import NullModel
 

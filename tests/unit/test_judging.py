@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fakes.judge_server import JudgeServer
 from tests.fakes.small_web import ListLedger
 from tests.fakes.tiny_onnx import write_tiny_judge
 from typer.testing import CliRunner
@@ -15,7 +16,7 @@ from pincite.engine import Engine
 from pincite.judges.catalogue import read_thresholds, write_thresholds
 from pincite.settings import Settings
 from pincite.surfaces.cli.app import app
-from pincite.testing.judges import JudgeServer, LabelJudge
+from pincite.testing.judges import LabelJudge
 from pincite.testing.models import FaithfulModel
 from pincite.wiring.judging import judge_of, judge_text, parts_on_record
 

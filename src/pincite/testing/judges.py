@@ -1,80 +1,13 @@
-"""Judges that say what they are told, as objects and as an endpoint on loopback, and an embedder without a model."""
+"""Judges that say what they are told, and an embedder without a model."""
 
 import hashlib
-import json
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from math import sqrt
-from types import TracebackType
-from typing import Self
 from zlib import crc32
 
 from pincite.domain.evidence import JudgeCase, Judgement, JudgementLabel, Thresholds
 from pincite.text.tokens import is_stop, stem, words
-
-
-def same_words(claim: str, passage: str) -> float:
-    """Share of the claim's words in the passage: a stand-in for a judgement."""
-    wanted = set(claim.lower().split())
-    return round(len(wanted & set(passage.lower().split())) / max(len(wanted), 1), 4)
-
-
-class JudgeServer:
-    """An entailment endpoint on loopback: answers with `reply(claim, passage)` as JSON, or with `raw` as it is."""
-
-    def __init__(
-        self, reply: Callable[[str, str], object] | None = None, *, status: int = 200, raw: bytes | None = None
-    ) -> None:
-        self.asked: list[dict[str, object]] = []
-        self.keys: list[str] = []
-        self._reply = reply or (lambda claim, passage: {"probability": same_words(claim, passage)})
-        self._status = status
-        self._raw = raw
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-
-    @property
-    def url(self) -> str:
-        """Where to POST to."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}/judge"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        owner = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                asked = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
-                owner.asked.append(asked)
-                owner.keys.append(self.headers.get("Authorization", ""))
-                body = owner.body(str(asked["claim"]), str(asked["passage"]))
-                self.send_response(owner._status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                if owner._status in {301, 302, 307}:
-                    self.send_header("Location", "http://elsewhere.example/")
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: object) -> None:
-                return
-
-        return Handler
-
-    def body(self, claim: str, passage: str) -> bytes:
-        """The bytes of an answer."""
-        return self._raw if self._raw is not None else json.dumps(self._reply(claim, passage)).encode()
 
 
 @dataclass

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 from tests.e2e.web_pages.browser import AXE, QUESTION, SAMPLE, Served, ask, flat, marked, quote_of, tab
+from tests.fakes.reports import proven_report, report_stating
 from tests.fakes.stored import large_report
 
 from pincite.exports.html import HtmlExporter
-from pincite.testing.reports import SampleReport, proven_report, report_stating
+from pincite.testing.reports import SampleReport
 
 
 def test_from_the_question_to_the_marked_passage_and_the_files(chromium: Any, served: Served, tmp_path: Path) -> None:

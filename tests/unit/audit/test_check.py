@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from tests.fakes.proven_report import proven_report
 
 from pincite.audit.check import CheckResult, CheckStatus, check_report
 from pincite.audit.stored import ProblemKind
@@ -16,7 +17,6 @@ from pincite.domain.markdown import render_markdown, restyle
 from pincite.domain.page import Block, BlockKind, Document, Excerpts, Snapshot
 from pincite.domain.report import SCHEMA_VERSION, ReportLead
 from pincite.exports.codec import dump_report
-from pincite.testing.proven import proven_report
 from pincite.testing.reports import SampleReport, empty_report, sample_report
 
 SAMPLE = proven_report()

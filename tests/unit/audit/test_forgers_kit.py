@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.fakes.proven_report import proven_report
 
 from pincite.audit.check import CheckResult, CheckStatus, check_report
 from pincite.domain.codec import from_json
@@ -21,7 +22,6 @@ from pincite.domain.markdown import render_markdown
 from pincite.domain.report import Report, ReportClaim, evidence_of
 from pincite.exports.codec import dump_report
 from pincite.settings import load_settings
-from pincite.testing.proven import proven_report
 from pincite.wiring.checking import check_stored_report
 
 SAMPLE = proven_report()

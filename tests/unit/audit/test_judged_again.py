@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fakes.judge_server import JudgeServer
+from tests.fakes.proven_report import proven_report
 from tests.unit.audit.test_forgers_kit import RAW, SEEN_BY_A_JUDGE_ONLY, refreshed
 
 from pincite.audit.check import CheckResult, CheckStatus, check_report
@@ -17,8 +19,7 @@ from pincite.domain.evidence import Judgement, JudgementLabel
 from pincite.exports.wacz import render_bundle
 from pincite.settings import load_settings
 from pincite.surfaces.cli.app import run
-from pincite.testing.judges import JudgeServer, LabelJudge
-from pincite.testing.proven import proven_report
+from pincite.testing.judges import LabelJudge
 from pincite.wiring.checking import check_with_judge
 
 SAMPLE = proven_report()

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
+from tests.fakes.proven_report import proven_report
 from tests.fakes.small_web import SmallWeb
 
 from pincite.audit.recheck import (
@@ -24,7 +25,6 @@ from pincite.domain.page import Block, BlockKind, Document
 from pincite.domain.report import ReportEvidence
 from pincite.ports import Judge
 from pincite.testing.judges import LabelJudge
-from pincite.testing.proven import proven_report
 
 SAMPLE = proven_report()
 AT = datetime(2026, 11, 23, tzinfo=UTC)

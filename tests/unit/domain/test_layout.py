@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from tests.fakes.reports import HOSTILE, laid_out_report
 
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import Internal
@@ -22,7 +23,7 @@ from pincite.domain.report import (
     stated,
     statements_of,
 )
-from pincite.testing.reports import HOSTILE, laid_out_report, sample_report
+from pincite.testing.reports import sample_report
 
 REPORT = laid_out_report()
 FIRST = REPORT.sections[0]

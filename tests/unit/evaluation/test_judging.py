@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.fakes.judge_server import JudgeServer
 from typer.testing import CliRunner
 
 from pincite.domain.errors import InvalidInput
@@ -24,7 +25,7 @@ from pincite.evaluation.judging import (
 )
 from pincite.judges.catalogue import read_thresholds
 from pincite.surfaces.cli.app import app
-from pincite.testing.judges import JudgeServer, LabelJudge
+from pincite.testing.judges import LabelJudge
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 ROWS = shipped_statements()

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.fakes.reports import laid_out_report
 
 from pincite.domain.errors import InvalidInput, SearchProviderUnavailable
 from pincite.domain.report import Report
@@ -16,7 +17,6 @@ from pincite.evaluation.questions import (
     read_questions,
     scored,
 )
-from pincite.testing.reports import laid_out_report
 
 
 def file_of(tmp_path: Path, *lines: object) -> Path:

@@ -9,12 +9,12 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.fakes.reports import laid_out_report
 
 from pincite.domain.errors import InvalidInput
 from pincite.domain.layout import Sentence
 from pincite.domain.report import Report
 from pincite.exports.codec import dump_report
-from pincite.testing.reports import laid_out_report
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from tests.fakes.proven_report import proven_report
 
 from pincite.audit.check import CheckResult, CheckStatus, check_report
 from pincite.domain.events import Event, EventType
@@ -32,7 +33,6 @@ from pincite.exports.wacz import (
 )
 from pincite.exports.warc_records import capture_record
 from pincite.settings import load_settings
-from pincite.testing.proven import proven_report
 from pincite.wiring.checking import check_stored_report
 
 SAMPLE = proven_report()

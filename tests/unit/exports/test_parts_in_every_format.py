@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from lxml import html as parser
+from tests.fakes.reports import proven_report
 
 from pincite.domain.layout import BlockForm, ReportBlock, SectionKind, Sentence, SentenceKind
 from pincite.domain.markdown import CONFLICTS_HEADING, render_markdown
@@ -16,7 +17,7 @@ from pincite.exports.docx import DocxExporter
 from pincite.exports.html import HtmlExporter
 from pincite.exports.simple import CsvExporter
 from pincite.surfaces.mcp.results import section_text
-from pincite.testing.reports import proven_report, sample_report
+from pincite.testing.reports import sample_report
 
 
 def labelled() -> Report:

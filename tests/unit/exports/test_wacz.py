@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.fakes.extractor import TinyExtractor
+from tests.fakes.proven_report import proven_report
 from tests.fakes.stored import large_report
 from warcio.archiveiterator import ArchiveIterator
 
@@ -28,7 +29,6 @@ from pincite.exports.passages import PassagesOnly
 from pincite.exports.wacz import ARCHIVE, CAPTURES, DOCUMENTS, PACKAGE, PACKAGE_DIGEST, REPORT, render_bundle, zip_bytes
 from pincite.library import LocalLibrary
 from pincite.settings import load_settings
-from pincite.testing.proven import proven_report
 from pincite.testing.reports import SampleReport
 from pincite.wiring.checking import check_stored_report
 
