@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 from unittest.mock import patch
 
 import anyio
@@ -28,6 +28,7 @@ from pincite.ports import Fetch, Search
 from pincite.ranking.ranker import PassageRanker, Ranking, Source
 from pincite.research import reader
 from pincite.research.extractive import analyst, excerpts, parts, planner, writer
+from pincite.text.similarity import cluster
 from pincite.wiring import Parts, open_parts
 
 NEVER = re.compile(r"(?!)")
@@ -117,7 +118,7 @@ def kept_rankings() -> Iterator[None]:
             kept[key] = rank(self, question, sources, **given)
         return kept[key]
 
-    alike = lru_cache(maxsize=64)(reader.cluster)
+    alike = lru_cache(maxsize=64)(cluster)
     with patch.object(PassageRanker, "rank", again), patch.object(reader, "cluster", lambda texts: alike(tuple(texts))):
         yield
 
@@ -221,7 +222,7 @@ async def main() -> None:
         for row in rows[:: args.every]:
             group = f"{row['set']}, {'fitted' if row['site'] in fitted else 'other'} sites"
             base: dict[str, int] = {}
-            kept = Kept(opened, await opened.search(), await opened.fetch())
+            kept = cast("Parts", Kept(opened, await opened.search(), await opened.fetch()))
             with kept_rankings():
                 with watched(chosen) as fired:
                     whole = await ask(kept, limits, row["question"])

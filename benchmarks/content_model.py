@@ -16,6 +16,7 @@ from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from itertools import compress
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 WORD = re.compile(r"\w+")
@@ -28,7 +29,7 @@ PARAMETERS = {
 TARGET = Path(__file__).parents[1] / "src/pincite/fetch/extractors/content_trees.py"
 
 
-def read_page(path: Path) -> dict:
+def read_page(path: Path) -> dict[str, Any]:
     """One labelled page: block texts, features, labels, weights."""
     from pincite.domain.errors import PinciteError
     from pincite.fetch.extractors import html
@@ -48,7 +49,7 @@ def read_page(path: Path) -> dict:
     return page | {"texts": texts, "goals": goals, "weights": weights} | facts
 
 
-def targets(labels: dict, texts: list[str]) -> tuple[list[float], list[float]]:
+def targets(labels: dict[str, Any], texts: list[str]) -> tuple[list[float], list[float]]:
     """For each block the share of it that is content, and how much it matters on its page."""
     reference = labels.get("text") or labels.get("articleBody")
     if not reference:
@@ -73,7 +74,7 @@ def targets(labels: dict, texts: list[str]) -> tuple[list[float], list[float]]:
     return goals, weights
 
 
-def train(pages: list[dict], votes: str):
+def train(pages: list[dict[str, Any]], votes: str) -> Any:
     import lightgbm
     import numpy as np
 
@@ -85,7 +86,7 @@ def train(pages: list[dict], votes: str):
     return lightgbm.train(PARAMETERS, data, TREES)
 
 
-def score(run, pages: list[dict], chosen: list[str]) -> str:
+def score(run: Any, pages: list[dict[str, Any]], chosen: list[str]) -> str:
     shingles, words, segments, kinds = [], [], [], defaultdict(list)
     for page, text in zip(pages, chosen, strict=True):
         labels = page["labels"]
@@ -105,7 +106,7 @@ def score(run, pages: list[dict], chosen: list[str]) -> str:
     return "\n".join(lines)
 
 
-def written(votes: str, trees: list[dict]) -> str:
+def written(votes: str, trees: list[dict[str, Any]]) -> str:
     """A function of the package: the sum of what the trees say of a row of features, as one expression.
 
     Compiled Python takes two fifths of the time of a walk over lists of nodes.
@@ -115,7 +116,7 @@ def written(votes: str, trees: list[dict]) -> str:
     return "\n".join((f"def {votes}(r: Sequence[float]) -> float:", f"    {told}", "    return (", *lines, "    )"))
 
 
-def said(node: dict) -> str:
+def said(node: dict[str, Any]) -> str:
     """What a tree says of the row `r`."""
     if "leaf_value" in node:
         return repr(round(node["leaf_value"], 5))
@@ -123,7 +124,7 @@ def said(node: dict) -> str:
     return f"({low} if r[{node['split_feature']}] <= {round(node['threshold'], 6)!r} else {high})"
 
 
-def module(features: tuple[str, ...], trees: dict[str, list[dict]]) -> str:
+def module(features: tuple[str, ...], trees: dict[str, list[dict[str, Any]]]) -> str:
     """The text of the module that holds the trees."""
     head = '''"""The trees of `classifier`, written by `benchmarks/content_model.py`."""
 
@@ -160,8 +161,8 @@ def main() -> None:
         print(validate(run, pages))
 
 
-def validate(run, pages: list[dict]) -> str:
-    def site(page: dict) -> str:
+def validate(run: Any, pages: list[dict[str, Any]]) -> str:
+    def site(page: dict[str, Any]) -> str:
         return ".".join((urlsplit(page["labels"].get("url") or "").hostname or page["name"]).split(".")[-2:])
 
     sites = sorted({site(page) for page in pages})

@@ -21,6 +21,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import beside_tests  # noqa: F401  # its import is its effect
 
@@ -153,7 +154,7 @@ def main() -> None:
         arguments.json.write_text(json.dumps(results))
 
 
-def report(name: str, rows: list[dict], summary: dict) -> dict:
+def report(name: str, rows: list[dict[str, Any]], summary: dict[str, Any]) -> dict[str, Any]:
     """Print one extractor's figures and give them back."""
     print(f"\n{name}: {len(rows)} pages, errors {summary['errors'] or 0}, empty {summary['empty']}")
     for source, key, label in METRICS:

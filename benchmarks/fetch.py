@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -139,11 +140,11 @@ class PinnedBackend(AsyncNetworkBackend):
     def __init__(self, vetted: VettedResolver) -> None:
         self._vetted, self._real = vetted, AnyIOBackend()
 
-    async def connect_tcp(self, host: str, port: int, **options: Any) -> Any:
+    async def connect_tcp(self, host: str, port: int, *options: Any, **named: Any) -> Any:
         addresses = await self._vetted.addresses(host, port)
-        return await self._real.connect_tcp(addresses[0], port, **options)
+        return await self._real.connect_tcp(addresses[0], port, *options, **named)
 
-    async def connect_unix_socket(self, path: str, **options: Any) -> Any:
+    async def connect_unix_socket(self, path: str, *options: Any, **named: Any) -> Any:
         raise httpcore2.ConnectError("refused")
 
     async def sleep(self, seconds: float) -> None:
@@ -224,9 +225,9 @@ async def cpu(port: int) -> None:
     default = 20  # httpx2's own
     for hosts in (1, HOSTS):
         sides: dict[str, Callable[[], Awaitable[tuple[float, float]]]] = {
-            "direct backend, full policy": lambda n=hosts: ours_per_page(port, 2_000, n),
-            f"guarded httpx2, {IN_FLIGHT} kept open": lambda n=hosts: theirs_per_page(port, 2_000, n, IN_FLIGHT),
-            f"guarded httpx2, {default} kept open": lambda n=hosts: theirs_per_page(port, 2_000, n, default),
+            "direct backend, full policy": partial(ours_per_page, port, 2_000, hosts),
+            f"guarded httpx2, {IN_FLIGHT} kept open": partial(theirs_per_page, port, 2_000, hosts, IN_FLIGHT),
+            f"guarded httpx2, {default} kept open": partial(theirs_per_page, port, 2_000, hosts, default),
         }
         runs = [{name: await run() for name, run in sides.items()} for _ in range(3)]
         print(f"{hosts} host(s), {IN_FLIGHT} in flight, 11 KB pages")

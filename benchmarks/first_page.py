@@ -6,6 +6,7 @@ DuckDuckGo's adapter and rate limit (0.4 a second) over the shipped fake engine,
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import anyio
@@ -120,12 +121,12 @@ async def at_once(do: Callable[..., Any], *arguments: Any, **_: Any) -> Any:
 
 
 def main() -> None:
-    anyio.to_thread.run_sync = at_once
+    anyio.to_thread.run_sync = at_once  # type: ignore[assignment]  # it knows less of threads than theirs
     print("| parts | first page | report | searches | report when each part is asked twice | searches then |")
     print("| --- | --- | --- | --- | --- | --- |")
     for parts, question in zip((1, 2, 4), QUESTIONS, strict=True):
-        first, done, searches = run(lambda question=question: measured(question, sparing=True))
-        _, usual, more = run(lambda question=question: measured(question, sparing=False))
+        first, done, searches = run(partial(measured, question, sparing=True))
+        _, usual, more = run(partial(measured, question, sparing=False))
         print(f"| {parts} | {first:.1f} s | {done:.1f} s | {searches} | {usual:.1f} s | {more} |")
 
 

@@ -17,14 +17,14 @@ from pathlib import Path
 import anyio
 
 from pincite.domain.budget import Budget, Usage
-from pincite.domain.events import EventType, RunStatus
+from pincite.domain.events import EventType, Json, RunStatus
 from pincite.domain.ids import new_run_id
 from pincite.domain.records import Outcome, RunRecord
 from pincite.runtime.lease import this_worker
 from pincite.runtime.system import SystemClock
 from pincite.storage.service import open_storage
 
-VALUE = {"text": "x" * 1000}
+VALUE: dict[str, Json] = {"text": "x" * 1000}
 ESTIMATE = Usage(pages=1, web_requests=1, size_bytes=2_000_000)
 
 

@@ -25,7 +25,7 @@ from tests.fakes.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb
 
 import pincite
 from pincite.domain.errors import PinciteError
-from pincite.domain.events import EventType, Json
+from pincite.domain.events import EventType
 from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.page import Document
 from pincite.domain.plan import Task
@@ -55,12 +55,12 @@ class Knowing(ObedientModel):
     def reply(self, system: str, user: str) -> str:
         return super().reply(f"{system}\nConfiguration: {CANARY}", user)
 
-    def plan(self, seen: Seen) -> Json:
+    def plan(self, seen: Seen) -> Any:
         made: Any = super().plan(seen)
         made["parts"][0]["queries"].append(f"lighthouse {CANARY}")
         return made
 
-    def compose(self, seen: Seen) -> Json:
+    def compose(self, seen: Seen) -> Any:
         """Short lines are told with the line before them, as an honest reader would."""
         made: Any = super().compose(seen)
         lines = list(seen.citable.items())
@@ -144,7 +144,7 @@ def world_of(case: dict[str, Any]) -> World:
                 snippets[url] = body
         if document is not None:
             pages[url] = document
-    return World({url: page for url, page in pages.items() if page is not None}, titles, snippets)
+    return World(pages, titles, snippets)
 
 
 def read(body: bytes, url: str, kind: str) -> Any:

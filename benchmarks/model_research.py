@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import beside_tests  # noqa: F401  # its import is its effect
@@ -56,7 +56,7 @@ class Notebook(FaithfulModel):
         super().__init__(**options)
         self.sentences: list[str] = []
 
-    def compose(self, seen: Seen) -> Json:
+    def compose(self, seen: Seen) -> Any:
         made: Any = super().compose(seen)
         blocks = [block for part in made["sections"] for block in part["blocks"]]
         self.sentences += [said["text"] for said in made["answer"]]
@@ -261,7 +261,7 @@ async def with_engine(
     async with Engine(settings, model=SlowModel(waits)) as engine:
         parts = engine._parts
         libraries = resolve_sources(settings).libraries
-        parts._fetches[libraries] = SlowFetch(await parts._fetch(libraries), waits, slow=slow)
+        parts._fetches[libraries] = cast("Any", SlowFetch(await parts._fetch(libraries), waits, slow=slow))
         await job(engine, waits)
 
 

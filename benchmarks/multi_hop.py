@@ -133,8 +133,8 @@ class LabelReader(FaithfulModel):
             if int(name) in self._found or at >= len(self._hops):
                 continue
             wording = self._hops[at].wording(said_so_far)
-            fresh = [wording] if wording and wording not in self._asked else []
-            self._asked.update(fresh)
+            fresh: list[Json] = [wording] if wording and wording not in self._asked else []
+            self._asked |= {wording} if fresh else set()
             missing.append({"part": name, "what": "", "queries": fresh, "question": f"{wording}?" if wording else ""})
         for name in set(map(str, range(1, len(self._hops) + 1))) - set(parts) if len(parts) == 1 else ():
             at = int(name) - 1

@@ -175,7 +175,7 @@ async def main() -> None:
     fitted, only = set(args.fitted.split(",")), set(filter(None, args.only.split(",")))
     columns: dict[str, Column] = defaultdict(Column)
     rows = [row for row in list(rows_of(args.questions))[:: args.every] if not only or row["site"] in only]
-    asked = [
+    asked: list[tuple[dict[str, Any], str, frozenset[str]]] = [
         (row, f"{row['set']}, {'fitted' if row['site'] in fitted else 'other'} sites", frozenset()) for row in rows
     ]
     if args.remove_gold:

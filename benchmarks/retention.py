@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -51,9 +52,8 @@ async def measure(place: str, count: int) -> None:
             SCOPE, lambda tx: tx.insert(runs, **LIVE, created_at=now, updated_at=now, cancel_requested=False)
         )
         for first in range(0, count, 200):
-            await storage.database.write(
-                SCOPE, lambda tx, first=first: put_ended_runs(tx, first, min(200, count - first), AT)
-            )
+            put = partial(put_ended_runs, first=first, count=min(200, count - first), ended_at=AT)
+            await storage.database.write(SCOPE, put)
         waits, errors = [], []
         command = [sys.executable, __file__, "--prune", place]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:  # noqa: ASYNC220  # its end is polled

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -24,7 +24,7 @@ import psycopg
 from pincite.domain.budget import Usage
 from pincite.domain.events import Json
 from pincite.domain.records import Outcome
-from pincite.engine import Engine, Filing
+from pincite.engine import Engine, RunOptions
 from pincite.jobs import WorkerLimits, open_worker
 from pincite.runtime.ledger import RunLedger
 from pincite.settings import load_settings
@@ -111,7 +111,7 @@ async def measure(url: str, folder: Path, workers: int, runs: int) -> Measured:
     settings = load_settings({"home": folder / "home", "database_url": url, "source": source, "scope": scope})
     async with Engine(settings) as engine:
         for n in range(runs):
-            await engine.start(f"When was bridge {n % 20} opened ({n})?", filing=Filing(for_workers=True))
+            await engine.start(f"When was bridge {n % 20} opened ({n})?", run_options=RunOptions(for_workers=True))
     before = counts(url)
     processes = [start_worker(url, environment) for _ in range(workers)]
     started = time.perf_counter()
@@ -122,8 +122,8 @@ async def measure(url: str, folder: Path, workers: int, runs: int) -> Measured:
             done = sum(record.status not in ("queued", "running") for record in await engine.runs(runs))
             took_s = time.perf_counter() - started
     cpu_s = sum(float(process.communicate(timeout=60)[0].split()[-1]) for process in processes)
-    spent = [after - then for after, then in zip(counts(url), before, strict=True)]
-    return Measured(workers, runs, took_s, cpu_s, *(amount / runs for amount in spent), duration_s(url, scope))
+    commits, rows, wal = ((after - then) / runs for after, then in zip(counts(url), before, strict=True))
+    return Measured(workers, runs, took_s, cpu_s, commits, rows, wal, duration_s(url, scope))
 
 
 def duration_s(url: str, scope: str) -> float:
@@ -151,8 +151,8 @@ def kept_bytes(url: str) -> float:
     return float(tables[0]) / float(runs[0])
 
 
-def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    lines = [head, tuple("---:" for _ in head), *rows]
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines: list[Sequence[str]] = [head, ["---:"] * len(head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
@@ -179,14 +179,14 @@ def tell(found: list[Measured], kept: float) -> None:
     print("\n" + table(head, measured))
     model = f"min(slots / {latency_s:.1f} s, cores / {cpu_s:.2f} s, commits/s of the database / {commits:.0f})"
     print(f"\nruns/s = {model}; a run keeps {kept / 1000:.0f} kB\n")
-    head = ("runs a day", "runs/s", "slots", "cores", "commits/s", "rows/s", "WAL MB/s", "GB a day")
+    needed = ("runs a day", "runs/s", "slots", "cores", "commits/s", "rows/s", "WAL MB/s", "GB a day")
     goals = []
     for goal in GOALS:
         per_s = goal / DAY_S
         amounts = (latency_s, cpu_s, commits, rows, wal / 1e6)
         needs = (f"{per_s * amount:,.2f}" for amount in amounts)
         goals.append((f"{goal:,}", f"{per_s:.2f}", *needs, f"{goal * kept / 1e9:,.1f}"))
-    print(table(head, goals))
+    print(table(needed, goals))
 
 
 def main() -> None:

@@ -21,11 +21,12 @@ import re
 import statistics
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import astuple, dataclass, field
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ from pincite.domain.search import Depth, Query, SearchResponse
 from pincite.runtime.limiter import BATCH, INTERACTIVE, MemoryLimiter
 from pincite.runtime.system import SystemClock
 from pincite.search.catalogue import CATALOGUE, Terms
-from pincite.search.provider import Batched, Surroundings
+from pincite.search.provider import ApiProvider, Batched, Surroundings
 from pincite.search.providers.brave import Brave
 from pincite.search.providers.exa import Exa
 from pincite.search.providers.serper import Serper
@@ -56,7 +57,7 @@ from pincite.sharing.peers import Peers, peer_of
 from pincite.urls import UrlPolicy
 from pincite.urls.parse import ParsedUrl
 
-ADAPTERS = {"tavily": Tavily, "exa": Exa, "serper": Serper, "brave": Brave}
+ADAPTERS: dict[str, Callable[..., ApiProvider]] = {"tavily": Tavily, "exa": Exa, "serper": Serper, "brave": Brave}
 MEDIAN_S = {"tavily": 0.55, "exa": 0.5, "serper": 0.35, "brave": 0.35}
 LIMITS = {"tavily": (100, 60.0), "exa": (10, 1.0), "serper": (50, 1.0), "brave": (50, 1.0)}
 FORMS = frozenset(
@@ -419,10 +420,10 @@ def main() -> None:
         ("Tavily only, basic", "team", ("tavily",), Depth.BASIC, 1),
         ("Tavily only, advanced", "team", ("tavily",), Depth.ADVANCED, 1),
     )
-    for title, *plan in plans:
+    for title, kind, names, depth, places in plans:
         if arguments.only and arguments.only not in title:
             continue
-        report[title] = run(lambda plan=plan: serve(queries, *plan))
+        report[title] = run(partial(serve, queries, kind, names, depth, places))
         print(f"\n== {title}", *(f"{name:32} {value}" for name, value in report[title].items()), sep="\n")
     if arguments.only:
         return

@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -55,14 +55,14 @@ from pincite.search.service import SearchOptions, SearchService
 from pincite.urls import UrlPolicy
 
 PORT = 8080
-ENGINES = {
+ENGINES: dict[str, tuple[Callable[..., ApiProvider], str]] = {
     "tavily": (Tavily, "/tavily"),
     "exa": (Exa, "/exa"),
     "brave": (Brave, "/brave/res/v1"),
     "serper": (Serper, "/serper"),
     "searxng": (SearXng, ""),
 }
-OTHERS = {"duckduckgo": DuckDuckGo, "firecrawl": Firecrawl, "jina": Jina}
+OTHERS: dict[str, Callable[..., ApiProvider]] = {"duckduckgo": DuckDuckGo, "firecrawl": Firecrawl, "jina": Jina}
 FAULTS = {name: {"rate_5xx": 0.2, "rate_429": 0.1, "rate_empty": 0.1, "rate_garbage": 0.05} for name in ENGINES}
 TODAY = datetime.now(UTC).date()
 
@@ -199,7 +199,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     rows = [row for line in arguments.questions.read_text().splitlines() if (row := json.loads(line))["facts"]]
-    origin, report = f"http://127.0.0.1:{PORT}", {}
+    origin = f"http://127.0.0.1:{PORT}"
+    report: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         process = started(arguments.miniweb, arguments.sites, Path(folder))
         try:

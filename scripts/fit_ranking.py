@@ -26,8 +26,8 @@ from urllib.parse import urlsplit
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
-from natural import FITTED, gold_pages, rows_of, says, urls_of  # type: ignore[import-not-found]  # beside it by sys.path
-from questions import library_of, load, settings_of  # type: ignore[import-not-found]  # beside it by sys.path
+from natural import FITTED, gold_pages, rows_of, says, urls_of
+from questions import library_of, load, settings_of
 
 from pincite.domain.page import Document
 from pincite.domain.plan import ReportLength
