@@ -111,6 +111,7 @@ class Heard:
         self.name = judge.name if judge is not None else str(answers["judge"])
         self.thresholds: Thresholds | None = None if judge is None else judge.thresholds
         self.rounds: list[dict[str, list[str]]] = []
+        self.unknown: list[str] = []
 
     async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:
         """What is said, or was said when as often asked."""
@@ -125,6 +126,7 @@ class Heard:
                 for case, key in texts.items()
                 if key in said
             ]
+            self.unknown += [case.statement for case in cases if texts[case.case_id] not in said]
         self.rounds.append({texts[answer.case_id]: [answer.label.value, answer.beyond] for answer in found})
         return found
 
@@ -181,6 +183,8 @@ def main() -> int:
     rows = draw(options.files, options.pairs, options.each, options.seed)
     answers = json.loads(options.answers.read_text(encoding="utf-8")) if options.answers else None
     proven, heard = asyncio.run(judged(rows, answers))
+    if heard.unknown:
+        sys.exit(f"{len(heard.unknown)} of {len(rows)} statements have no answer in {options.answers}: another draw?")
     print(told(rows, proven, heard))
     if options.record:
         record = {"judge": heard.name, "rounds": heard.rounds}
