@@ -6,20 +6,32 @@ stands what no check without a judge can see; docs/check.md says so.
 
 import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 from tests.fakes.proven_report import proven_report
 
 from pincite.audit.check import CheckResult, CheckStatus, check_report
+from pincite.audit.proofs import Proofs, ToProve
+from pincite.audit.stored import ProblemKind
 from pincite.domain.codec import from_json
 from pincite.domain.errors import PinciteError
-from pincite.domain.evidence import RecordedJudgement, evidence_sha256, judgement_id, statement_sha256
+from pincite.domain.evidence import (
+    JudgementLabel,
+    Proof,
+    RecordedJudgement,
+    VerdictStatus,
+    evidence_sha256,
+    judgement_id,
+    statement_sha256,
+)
 from pincite.domain.markdown import render_markdown
-from pincite.domain.report import Report, ReportClaim, evidence_of
+from pincite.domain.page import Document, Excerpts, excerpts_of
+from pincite.domain.report import Report, ReportClaim, ReportEvidence, evidence_of
 from pincite.exports.codec import dump_report
 from pincite.settings import load_settings
 from pincite.wiring.checking import check_stored_report
@@ -510,6 +522,33 @@ def test_an_edit_with_its_rendering_made_anew_is_named(forgery: Forgery) -> None
 def test_the_untouched_report_passes_through_the_same_hands() -> None:
     assert refreshed(copy.deepcopy(RAW)) == RAW
     assert check_report(RAW, SAMPLE).status is PASSED
+
+
+@pytest.mark.parametrize("version", ["1", None, 1.0])
+def test_a_report_does_not_escape_the_proofs_by_a_version_that_is_none(version: object) -> None:
+    raw = copy.deepcopy(RAW) | {"schema_version": version}
+    added_sentence(text="The store was withdrawn.")(raw)
+    [found] = [p for p in check_report(raw, SAMPLE).problems if p.where == "sections[1].sentences[1].text"]
+    assert (found.kind, found.what) == (ProblemKind.FAILED, "cites nothing, and nobody judged that it states nothing")
+
+
+def of_item(pages: Mapping[str, Document | Excerpts], item: ReportEvidence) -> Document | Excerpts:
+    return pages[item.document_id]
+
+
+def test_a_figure_that_may_stand_on_a_page_that_is_not_kept_whole_is_not_called_invented() -> None:
+    claims = (SAMPLE.report.claims[CODE], SAMPLE.report.claims[OTHER])
+    text = "The vacuum takes 96 MB here, with the usual pause of 30 minutes."
+    shown, said_of = evidence_sha256(evidence_of(claims)), statement_sha256(text)
+    name = judgement_id("j", said_of, shown, JudgementLabel.STATES, "")
+    entry = RecordedJudgement(name, "j", JudgementLabel.STATES, said_of, shown, SAMPLE.report.created_at)
+    item = ToProve("s", text, Proof.ENTAILED, name, claims, VerdictStatus.PARTIAL)
+    whole = {e.document_id: SAMPLE.documents[e.document_id] for claim in claims for e in claim.evidence}
+    manual = claims[0].evidence[0].document_id
+    cut: dict[str, Document | Excerpts] = {**whole, manual: excerpts_of(whole[manual], [])}
+    for pages in (whole, cut):
+        proofs = Proofs(partial(of_item, pages), [entry], recorded=True)
+        assert [problem.what for problem in proofs.statement(item)] == []
 
 
 SEEN_BY_A_JUDGE_ONLY: dict[str, Edit] = {

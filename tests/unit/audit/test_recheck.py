@@ -121,6 +121,8 @@ async def test_a_quote_in_other_surroundings_does_not_stand_by_itself(name: str)
     assert next(words for start, words in told.items() if name.startswith(start)) in shown
     stands = of(await rechecked(page, judge=LabelJudge({OTHER.text: True})), OTHER.text)
     assert stands.state is QuoteState.STANDS
+    not_said = of(await rechecked(page, judge=LabelJudge({OTHER.text: JudgementLabel.ABSENT})), OTHER.text)
+    assert (not_said.state, not_said.verdict) == (QuoteState.CONTRADICTED, VerdictStatus.UNSUPPORTED)
 
 
 async def test_a_change_far_from_the_quote_changes_nothing() -> None:

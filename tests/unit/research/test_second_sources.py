@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pincite.audit.proofs import Proofs
-from pincite.domain.evidence import JudgementLabel, Proof, Relation
+from pincite.domain.evidence import JudgementLabel, Proof, Relation, evidence_sha256, named, statement_sha256
 from pincite.domain.plan import Task
 from pincite.domain.report import Metrics, Report
 from pincite.ports import Judge
@@ -130,9 +130,27 @@ async def test_the_check_wants_a_judgement_of_each_second_source(bench: Any) -> 
     assert wrong(report) == []
     unjudged = replace(report, judgements=())
     assert wrong(unjudged) == ["is called a second source, and nobody judged that it is"]
+    refused = tuple(replace(entry, label=JudgementLabel.PARTLY) for entry in report.judgements)
+    assert set(wrong(replace(report, judgements=refused))) == set(wrong(unjudged)), "a part of it is no second source"
     found = claim(report, CROSSING)
     moved = replace(found, evidence=tuple(_shifted(item) for item in found.evidence))
     assert wrong(replace(report, claims=tuple(moved if c is found else c for c in report.claims))) == wrong(unjudged)
+
+
+async def test_the_check_compares_the_figures_of_a_second_source(bench: Any) -> None:
+    made = bench(OWN | NEWS, limits=LIMITS)
+    report = await service(made, READS).run(Task(QUESTION))
+    second = next(e for e in claim(report, CROSSING).evidence if e.relation is Relation.CORROBORATES)
+    page = await made.stores.documents.get(second.document_id)
+    start = page.text.index(OTHER_VALUE)
+    forged = replace(second, quote=OTHER_VALUE, start=start, end=start + len(OTHER_VALUE), context=())
+    cars = claim(report, CARS)
+    context = next(e.context for e in cars.evidence if e.relation is Relation.SUPPORTS)
+    said = statement_sha256(named(cars.text, context))
+    entry = replace(report.judgements[0], statement_sha256=said, evidence_sha256=evidence_sha256([forged.passage]))
+    proofs = Proofs(lambda _: page, (replace(entry, label=JudgementLabel.STATES),), recorded=True)
+    [problem] = proofs.second_sources("claim", replace(cars, evidence=(*cars.evidence, forged)))
+    assert problem.what == "18 is not in the passage"
 
 
 def _shifted(item: Any) -> Any:

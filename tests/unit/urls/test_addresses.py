@@ -42,6 +42,12 @@ def test_an_opened_network_is_open_and_its_neighbour_is_not() -> None:
     assert not policy.opened("not-an-address")
 
 
+def test_an_address_of_one_link_is_none() -> None:
+    assert AddressPolicy().allows("2606:4700::1111")
+    assert not AddressPolicy().allows("2606:4700::1111%eth0")
+    assert not OPEN.allows("2606:4700::1111%1")
+
+
 def test_more_can_be_closed() -> None:
     policy = AddressPolicy(deny_networks=("93.184.215.14",), nat64_prefixes=("2a00:64::/96",))
     assert not policy.allows("93.184.215.14")

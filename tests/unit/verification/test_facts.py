@@ -134,6 +134,7 @@ OTHER = [
     ("It waits 1 minute 20 seconds.", "It waits 90 seconds.", "90 seconds"),
     ("It takes over 100 MB.", "It takes 98 MB.", "98 MB"),
     ("Since version 3.11.2 it works.", "New in 3.11.1", "3.11.1"),
+    ("It opened on 7 May 2019.", "It opened on 7 May 2018.", "7 May 2018"),
 ]
 
 

@@ -129,6 +129,17 @@ async def test_verdicts(text: str, label: JudgementLabel | None, verdict: str) -
     assert bool(found.reason) is (verdict != "supported")
 
 
+@pytest.mark.parametrize(
+    ("label", "verdict"), [(S, "partial"), (P, "contradicted"), (C, "contradicted"), (A, "contradicted")]
+)
+async def test_another_figure_contradicts_but_where_the_judge_insists_on_the_rest(
+    label: JudgementLabel, verdict: str
+) -> None:
+    judge = LabelJudge({OTHER_FIGURE: label}, beyond={OTHER_FIGURE: "of water"})
+    (found,) = await prove([Statement(OTHER_FIGURE, (HOLDS,))], judge, at=AT)
+    assert (found.verdict.value, found.beyond) == (verdict, "50 l" if verdict == "partial" else "")
+
+
 async def test_both_values_are_named() -> None:
     found = await one(OTHER_FIGURE, None)
     assert "50 l" in found.reason
@@ -142,6 +153,8 @@ async def test_partly_names_the_words_that_go_beyond() -> None:
     assert found.beyond == "more than anywhere else"
     silent = await one(text, LabelJudge({text: P}))
     assert silent.verdict is VerdictStatus.UNCHECKED, "partial always says what is not carried"
+    lecture = await one(text, LabelJudge({text: P}, beyond={text: "and another thing: " * 20}))
+    assert (lecture.verdict, lecture.beyond) == (VerdictStatus.UNCHECKED, ""), "words that are not the statement's"
 
 
 async def test_a_judge_that_overlooks_a_figure_is_asked_again_and_never_believed() -> None:
@@ -161,6 +174,9 @@ async def test_evidence_is_narrowed_to_the_lines_that_the_judge_names() -> None:
     assert found.evidence == (HOLDS,)
     (kept,) = await prove([replace(statement, repin=False)], Saying((line,)), at=AT)
     assert kept.evidence == (TAKES, HOLDS)
+    both = replace(statement, text="Every reservoir has room for 40 l, and looking at it takes 90 minutes.")
+    (whole,) = await prove([both], Saying((line,)), at=AT)
+    assert (whole.verdict, whole.evidence) == (VerdictStatus.SUPPORTED, (TAKES, HOLDS)), "its figures stand in both"
 
 
 async def test_the_judgement_is_bound_to_statement_and_evidence() -> None:

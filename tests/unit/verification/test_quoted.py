@@ -78,6 +78,15 @@ def test_terms_rows_and_several_passages_of_one_page() -> None:
     assert is_quoted("Pumps “fill” it at night. The height at which pumps stop.", both)
 
 
+def test_sentences_are_not_run_into_each_other() -> None:
+    page = Document(
+        "test", "1", tuple(Block(BlockKind.PARAGRAPH, text) for text in ("It holds 1.", "5 pumps fill it."))
+    )
+    both = [of("It holds 1.", page), of("5 pumps fill it.", page)]
+    assert is_quoted("It holds 1. 5 pumps fill it.", both)
+    assert not is_quoted("It holds 15 pumps fill it.", both)
+
+
 def test_two_pages_are_not_one_quotation() -> None:
     passages = [of("It empties by noon."), of("Elsewhere it rains.", OTHER)]
     assert not is_quoted("It empties by noon. Elsewhere it rains.", passages)

@@ -40,6 +40,14 @@ def test_other_words_are_not_found(quotation: str) -> None:
     assert locate(quotation, PAGE) is None
 
 
+def test_parts_around_an_ellipsis_stand_within_a_paragraph_of_each_other() -> None:
+    far = f"The pump stopped. {'It rained. ' * 120}It runs again."
+    assert locate("The pump stopped ... It runs again", far) is None
+    span = locate("The pump stopped ... It runs again", f"{far} The pump stopped at noon. It runs again.")
+    assert span is not None, "the first part stands near the last one at its second place"
+    assert span.start > len(far)
+
+
 def test_a_near_miss_gives_the_real_text_of_its_place() -> None:
     near = locate_near("The plant's output rose by 14 percent in 2022", PAGE)
     assert near is not None
