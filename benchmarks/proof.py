@@ -52,6 +52,8 @@ _UNITS = {
 _LARGER = {"seconds": ("minutes", 60), "minutes": ("hours", 60), "hours": ("days", 24), "days": ("weeks", 7)}
 _YEARS = re.compile(r"(?<!\d)(?P<century>1\d|20)(?P<first>\d\d)( to |–|-)(?P=century)(?P<last>\d\d)(?!\d)")
 _OPTION = re.compile(r"(?<![\w-])-(?P<letter>[a-zA-Z])(?![\w-])")
+_BELOW_NOTHING = re.compile(r"(?<![^\s(=])-\d{1,4}(?![\w%-]|[.,]\d)")
+_RELEASE = re.compile(r"(?<=[a-z] )(?<![.!?] )[A-Z]\w+ \d{1,2}\.\d{1,2}(?![\w%]|[.,]\d| ?%)")
 _WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
 _IDENTIFIER = re.compile(r"(?<!\w)[a-z]+(?:_[a-z]+)+(?!\w)")
 
@@ -118,6 +120,8 @@ def respelled(rows: Sequence[LabelledStatement]) -> dict[str, list[tuple[str, st
         "other figure": [],
         "other unit": [],
         "other letter": [],
+        "other sign": [],
+        "other release": [],
     }
     for text in dict.fromkeys(text for row in rows for text in row.passages):
         for found in _WRITTEN.finditer(text):
@@ -143,6 +147,14 @@ def respelled(rows: Sequence[LabelledStatement]) -> dict[str, list[tuple[str, st
         for found in _OPTION.finditer(text):
             other = f"-{found['letter'].swapcase()}"
             made["other letter"] += [(_put(text, found, other), text)] if other not in text else []
+        for found in _BELOW_NOTHING.finditer(text):
+            other = found.group().lstrip("-")
+            made["other sign"] += (
+                [(_put(text, found, other), text)] if not re.search(rf"(?<![-\w]){other}\b", text) else []
+            )
+        for found in _RELEASE.finditer(text):
+            other = f"{found.group()}0"
+            made["other release"] += [(_put(text, found, other), text)] if other not in text else []
     return made
 
 

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from pincite.verification.facts import states_nothing
+from pincite.verification.verdicts import states_nothing
 
 SENTENCES = json.loads((Path(__file__).parent / "data" / "sentences.json").read_text(encoding="utf-8"))
 

@@ -19,9 +19,10 @@ from pincite.text.context import points_back
 from pincite.text.normalise import fold
 from pincite.text.tokens import terms
 from pincite.verification.evidence import LIMIT, PageSearch, searched
-from pincite.verification.facts import FactOutcome, check_facts, is_title, states_nothing
+from pincite.verification.facts import FactOutcome, check_facts, is_title
 from pincite.verification.proof import Proven, Statement, prove
 from pincite.verification.quotes import locate, locate_near
+from pincite.verification.verdicts import states_nothing
 
 # Whether a sentence and a page can be compared at all: checks by words say nothing across languages.
 

@@ -28,9 +28,9 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.page import BLOCK_SEPARATOR, Block, BlockKind, Document, Excerpts
 from pincite.domain.report import PARTIAL_MARK, ReportClaim, ReportEvidence, evidence_of
 from pincite.text.context import numbered, passage_in_context
-from pincite.verification.facts import check_facts, states_nothing
+from pincite.verification.facts import check_facts
 from pincite.verification.quotes import is_quoted
-from pincite.verification.verdicts import VERDICTS, Stance, facts_of
+from pincite.verification.verdicts import VERDICTS, Stance, facts_of, states_nothing
 
 # What is stored of the page that an item of evidence was cut from.
 Stored = Callable[[ReportEvidence], "Document | Excerpts | None"]

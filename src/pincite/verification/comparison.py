@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from pincite.verification.figures import Figure
+from pincite.verification.units import LETTERS, UNITS
 
 
 def equal(wanted: Figure, found: Figure) -> bool:
@@ -14,13 +15,14 @@ def equal(wanted: Figure, found: Figure) -> bool:
     if wanted.kind != found.kind and "number" not in (wanted.kind, found.kind):
         return False
     if "version" in (wanted.kind, found.kind):
-        return wanted.text.lstrip("vV") == found.text.lstrip("vV")
+        return _parts(wanted) == _parts(found) != ()
     if "clock" in (wanted.kind, found.kind):
         # Half a day apart only where one of them leaves open which half it is in.
         open_half = not (_HALF_OF_DAY.search(wanted.text) and _HALF_OF_DAY.search(found.text))
         return wanted.kind == found.kind and abs(wanted.raw[0] - found.raw[0]) in (
             (0.0, 720.0) if open_half else (0.0,)
         )
+    wanted, found = _sized(wanted, found), _sized(found, wanted)
     if wanted.dimension and found.dimension:
         if wanted.dimension != found.dimension:
             return False
@@ -34,6 +36,29 @@ def equal(wanted: Figure, found: Figure) -> bool:
     # One of the two has its unit elsewhere, as in the head of a table.
     ours, theirs = (wanted.per, found.per) if wanted.per and found.per else (1.0, 1.0)
     return any(_close(one / ours, other / theirs, wanted) for one in wanted.raw for other in found.raw)
+
+
+def _parts(version: Figure) -> tuple[int, ...]:
+    """What a version is made of: 3.10 is not 3.1, yet 3.0 is 3. Nothing of what is no version."""
+    written = version.text.lstrip("vV")
+    parts = [int(part) for part in written.split(".")] if _VERSION.fullmatch(written) else []
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return tuple(parts)
+
+
+_VERSION = re.compile(r"\d{1,9}(?:\.\d{1,9})*")
+
+
+def _sized(one: Figure, other: Figure) -> Figure:
+    """A figure as the size of data that it may be, where the other is one: the 64M of "64M of memory"."""
+    if not one.size or other.dimension != "data":
+        return one
+    letter = LETTERS.get(one.text[-1].lower(), (1.0,))[0] if one.text[-1] in "KMB" else 1.0
+    dimension, factors = UNITS[one.size]
+    raw = tuple(value / letter for value in one.raw)
+    values = tuple(value * factor for value in raw for factor in factors)
+    return replace(one, raw=raw, values=values, dimension=dimension, unit=one.size)
 
 
 _HALF_OF_DAY = re.compile(r"[ap]\.?m", re.IGNORECASE)
@@ -68,7 +93,9 @@ def derived(wanted: Figure, found: Sequence[Figure], stated: Sequence[Figure]) -
     numbers, of which any page has enough to make any other, one has to be `stated` beside their difference, both
     beside their sum.
     """
-    operands = tuple({(f.dimension, f.raw, f.values): f for f in found}.values())[:_OPERANDS]
+    # To take a bare number below nothing from another would be their sum.
+    counted = (f for f in found if f.dimension or min(f.raw, default=0.0) >= 0)
+    operands = tuple({(f.dimension, f.raw, f.values): f for f in counted}.values())[:_OPERANDS]
     for one, other in combinations(operands, 2):
         # "120 m (390 ft)" is one quantity told twice, and no sum.
         if one.dimension != other.dimension or (one.dimension and equal(one, other)):

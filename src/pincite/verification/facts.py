@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from functools import cached_property, lru_cache
-from typing import Final
 
 from pincite.domain.frozen import dataclass
 from pincite.text.normalise import fold
@@ -97,7 +96,7 @@ def check_facts(statement: str, evidence: Sequence[str], pages: Sequence[str] = 
         evidence: the texts of the passages and their context.
         pages: the whole texts they are from; empty when they are not at hand, then nothing is `nowhere`.
     """
-    folded = fold(statement).text
+    folded = _folded(statement)
     facts = tuple(_facts(folded))
     if not facts:
         return ()
@@ -139,7 +138,7 @@ class _Seen:
     @cached_property
     def flat(self) -> str:
         """All of it in lower case, one space between words, and a bar between texts."""
-        return " | ".join(" ".join(fold(text).text.lower().split()) for text in self._texts)
+        return " | ".join(" ".join(_folded(text).lower().split()) for text in self._texts)
 
     @cached_property
     def figures(self) -> tuple[Figure, ...]:
@@ -185,6 +184,13 @@ class _Seen:
         option = re.compile(rf"(?<![\w-])-(?=[A-Za-z]*{letter})[A-Za-z]++(?![\w-])")
         return any(option.search(fold(text).text) for text in self._texts)
 
+    def has_number(self, number: str) -> bool:
+        """Whether it stands there in a name, a date or a version, not in a larger number nor behind a minus."""
+        alone = re.compile(rf"(?<!\w)(?<!\d[.,])(?<!^-)(?<!\W-){re.escape(number)}(?!\w|[.,]\d)")
+        dated = any(number in re.split(r"\D+", moment.text) for moment in self.moments)
+        versions = (figure.text.lstrip("vV") for figure in self.figures if figure.kind == "version")
+        return dated or bool(alone.search(self.flat)) or any(v.startswith(f"{number}.") for v in versions)
+
     def has_word(self, word: str) -> bool:
         """Whether it stands there by itself: `work_mem` is not `maintenance_work_mem`."""
         at = self.flat.find(word)
@@ -196,6 +202,12 @@ class _Seen:
         return False
 
 
+def _folded(text: str) -> str:
+    """As `fold`, yet a dash that parts thoughts is none of a range: "in 2015—20 people"."""
+    return fold(_THOUGHT.sub(" — ", text)).text
+
+
+_THOUGHT = re.compile(r"(?<=\d)—(?=\d)")
 # Brackets of an editor: "the [21st] century".
 _INSERTED = str.maketrans("[]", "  ")
 
@@ -206,7 +218,7 @@ def _goes_on(character: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _read(text: str) -> tuple[tuple[Figure, ...], tuple[Moment, ...]]:
-    folded = " ".join(fold(text).text.translate(_INSERTED).split())
+    folded = " ".join(_folded(text).translate(_INSERTED).split())
     dates = _dates(folded)
     years = {moment.start for moment in dates if _is_bare_year(moment)}
     # "2048 bytes" and "2000 rows" are read as years and as figures: whichever a statement means, it finds.
@@ -272,7 +284,7 @@ def _facts(text: str) -> Iterator[_Fact]:
 
 def quantities(text: str) -> Iterator[tuple[Figure, str]]:
     """The exact figures of a text, dates and names of code aside, each with the words before it."""
-    folded = " ".join(fold(text).text.translate(_INSERTED).split())
+    folded = " ".join(_folded(text).translate(_INSERTED).split())
     for fact in _facts(folded):
         if fact.figure is not None and fact.moment is None:
             yield fact.figure, folded[: fact.figure.start]
@@ -354,8 +366,8 @@ def _number(fact: _Fact, wanted: Figure, seen: _Seen, stated: Sequence[Figure]) 
     outcome, shown = FactOutcome.ABSENT, ""
     if same is not None:
         outcome, shown = FactOutcome.FOUND, same.text
-    elif not wanted.dimension and wanted.kind != "clock" and seen.has_word(wanted.text.lower()):
-        outcome, shown = FactOutcome.FOUND, wanted.text  # the year of a date, part of a name
+    elif not wanted.dimension and wanted.kind != "clock" and seen.has_number(wanted.text.lower()):
+        outcome, shown = FactOutcome.FOUND, wanted.text
     else:
         follows = next((figure.text for figure in seen.figures if implied(wanted, figure)), "")
         shown = follows or derived(wanted, seen.operands, [figure for figure in stated if figure is not wanted])
@@ -365,29 +377,3 @@ def _number(fact: _Fact, wanted: Figure, seen: _Seen, stated: Sequence[Figure]) 
         elif len(others) == 1:
             outcome, shown = FactOutcome.OTHER, others.pop()
     return FactFinding(fact.kind, fact.text, outcome, shown.strip())
-
-
-# Phrases that join sentences and state nothing: what may be printed without evidence and without a judge.
-
-_END_MARKS: Final = " .:,;!…"
-# English, German, French and Spanish, in lower case and without end marks.
-CONNECTIVES: Final = frozenset(
-    phrase.strip()
-    for phrase in """
-    in short | in brief | in detail | in more detail | in general | in practice | in other words | in particular |
-    in addition | in summary | in contrast | by contrast | for example | for instance | to begin with | to sum up |
-    first | second | third | finally | next | also | further | moreover | besides | meanwhile | however | still |
-    more on this below | details follow | the details | an example | examples | step by step | the steps are |
-    kurz | kurz gesagt | im einzelnen | im allgemeinen | zum beispiel | mit anderen worten | außerdem | zudem |
-    dagegen | zunächst | zuerst | dann | schließlich | zusammengefasst | jedoch |
-    en bref | en détail | en général | par exemple | en d'autres termes | en outre | par contre | d'abord | ensuite |
-    enfin | en résumé | cependant |
-    en breve | en detalle | en general | por ejemplo | en otras palabras | además | en cambio | primero | luego |
-    finalmente | en resumen | sin embargo
-    """.split("|")
-)
-
-
-def states_nothing(text: str) -> bool:
-    """Whether the text is one of the phrases that hold no statement."""
-    return " ".join(fold(text).text.lower().split()).strip(_END_MARKS) in CONNECTIVES

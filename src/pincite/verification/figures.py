@@ -6,10 +6,12 @@ keeps both readings, and two figures are equal when any two readings are: the co
 
 import math
 import re
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
 from pincite.domain.frozen import dataclass
+from pincite.text.tokens import is_stop
 from pincite.verification.units import (
     ARTICLES,
     CURRENCY_SIGNS,
@@ -80,7 +82,7 @@ class Figure:
 
     `raw` are its readings as written, `values` those in the base unit of `dimension` (empty: a bare number); `per` is
     the period in seconds. `exact` is whether a statement is held to it: digits, or words with a unit; "two" beside a
-    noun is a word.
+    noun is a word. `size` is the unit of data that a glued capital may stand for: the 64M of "64M of memory".
     """
 
     text: str
@@ -94,6 +96,7 @@ class Figure:
     per: float = 0.0
     exact: bool = True
     kind: str = "number"
+    size: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +184,15 @@ class _Reader:
                 return self._figure(token.start, index + 1, values, exact=not named, kind="ordinal")
             if following.low == "s" and len(token.text) == _YEAR_DIGITS:
                 return self._figure(token.start, index + 1, values, exact=not named)  # 1990s
-        return self._figure(token.start, index, values, exact=not named)
+        read, after = self._figure(token.start, index, values, exact=not named)
+        if read is not None and read.text == token.text and _DECIMAL.fullmatch(read.text) and self._is_name(token):
+            return replace(read, raw=(), values=(), kind="version"), after
+        return read, after
+
+    def _is_name(self, token: _Token) -> bool:
+        """Whether it numbers what stands before it ("Python 3.10", "version 0.2") and counts nothing."""
+        word = _WORD_BEFORE.search(self.text, max(0, token.start - _LOOK_BACK), token.start)
+        return word is not None and not is_stop(word.group(1)) and not SAYS_ABOUT.fullmatch(word.group(1))
 
     def _version(self, index: int, start: int) -> tuple[Figure | None, int]:
         end = self.tokens[index].end
@@ -361,13 +372,17 @@ class _Reader:
         glued = token is not None and token.start == self.tokens[index - 1].end
         if token is not None and token.low in MAGNITUDES and (token.low != "k" or glued):
             values, index = tuple(v * m for v in values for m in MAGNITUDES[token.low]), index + 1
-        elif token is not None and glued and token.low in LETTERS and currency:
+        elif token is not None and glued and (currency or token.text in ("M", "B")) and token.low in LETTERS:
             values, index = tuple(v * m for v in values for m in LETTERS[token.low]), index + 1
-        elif token is not None and glued and token.text in _CAPITALS:
-            values, index = (*values, *(v * m for v in values for m in LETTERS[token.low])), index + 1
+        size = _SIZES.get(token.text, "") if token is not None and glued and not self._counts(token.end) else ""
         unit, dimension, factors, index = self._unit(index)
         if currency and (not dimension or dimension == currency):
             unit, dimension, factors = currency, currency, (1.0,)
+        # What fell by 5 % is told as -5 %, too: only bare numbers and degrees are below nothing.
+        if dimension in ("", "temperature", "fahrenheit") and (
+            sign := _MINUS.search(self.text, max(0, start - 6), start)
+        ):
+            values, start = tuple(-v for v in values), sign.start()
         base = tuple(v * f for v in values for f in factors)
         if dimension == "fahrenheit":
             dimension, base = "temperature", tuple((v - 32) * 5 / 9 for v in values)
@@ -386,7 +401,12 @@ class _Reader:
             per,
             exact=exact,
             kind=kind,
+            size="" if currency else size,
         ), index
+
+    def _counts(self, end: int) -> bool:
+        """Whether what ends here counts the next word, a plural: "64M users", but "64M of memory", "a 64M heap"."""
+        return _PLURAL.match(self.text, end) is not None
 
     def _currency(self, start: int) -> tuple[str, int]:
         """The currency that stands in front, and where the figure begins with it."""
@@ -414,8 +434,14 @@ class _Reader:
 
 _GROUPED = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
 _SUFFIXES = frozenset({"st", "nd", "rd", "th", "er", "ème"})
-# "5M users" are five million, "64M" of memory are 64 megabytes: both readings stand.
-_CAPITALS = frozenset({"M", "B"})
+# "64M" may be 64 million or 64 megabytes: both readings stand, where no plural behind it is what it counts.
+_SIZES = {"K": "kb", "M": "mb", "G": "gb", "T": "tb", "B": "byte"}
+_PLURAL = re.compile(r" (?:[a-z]{3,}(?<!s)s|people|men|women|children)\b")
+# A decimal fraction that may as well number a release or a section; three digits behind the point may be thousands.
+_DECIMAL = re.compile(r"\d+\.(?:\d{1,2}|\d{4,})")
+_WORD_BEFORE = re.compile(r"(?<!\w)([A-Z]\w*|(?i:version|release)) $")
+# A minus at a number, with nothing before it that this could be taken from or belong to: no "5-10", no "SHA-1".
+_MINUS = re.compile(r"(?<![\d%)] )(?:(?<![^\s(\[{=<>,:;\"'`|])-|\bminus )$")
 # "the 1990s" is a decade; other figures with an s are plurals.
 _YEAR_DIGITS = 4
 # From here on a spelled number is a figure by itself: "a hundred" and "a thousand" are ways of saying many.

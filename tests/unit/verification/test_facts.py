@@ -88,12 +88,24 @@ FOUND = [
     ("It closed in 2015 - 20 years after the war.", "In 2015, 20 years after the war, it closed."),
     ("It has 5 million users.", "It has 5M users."),
     ("It takes 64M of memory.", "It takes 64 MB of memory."),
+    ("It takes 2G of memory.", "It takes 2 GB of memory."),
+    ("It takes a 64K buffer.", "It takes a buffer of 64 kB."),
     # a share and a fraction, "one" as a number
     ("It keeps 20 % of them.", "The factor is 0.2."),
     ("The factor is 0.5.", "It keeps half of them."),
     ("It tries 1 to 3 times.", "It tries between one and three times."),
+    # below nothing; what fell is told either way
+    ("It returns -1 then.", "It returns −1 then."),
+    ("It was minus 5 °C.", "It was -5 °C."),
+    ("It was -40 °F.", "It was -40 °C."),
+    ("It fell by 5 %.", "The change was -5 %."),
+    ("It goes from 5 to 10.", "It goes 5-10."),
     # versions, identifiers, names of files, addresses, quoted words
     ("Since version 3.11.2 it works.", "New in v3.11.2"),
+    ("It works with Python 3.", "New in Python 3.11"),
+    ("It works with PostgreSQL 15.", "New in PostgreSQL 15.0"),
+    ("It scores 3.10 there.", "It scores 3.1 there."),
+    ("It came out in 2015.", "It came out on 04.03.2015."),
     ("Set work_mem higher.", "The work_mem setting"),
     ("Use --force to go on.", "-f, --force overwrites"),
     ("Use --force to go on.", "The force option overwrites."),
@@ -135,6 +147,9 @@ OTHER = [
     ("It takes over 100 MB.", "It takes 98 MB.", "98 MB"),
     ("Since version 3.11.2 it works.", "New in 3.11.1", "3.11.1"),
     ("It opened on 7 May 2019.", "It opened on 7 May 2018.", "7 May 2018"),
+    ("It works with Python 3.10.", "It works with Python 3.1.", "3.1"),
+    ("It works with Python 3.1.", "It works with Python 3.10.", "3.10"),
+    ("It was -5 °C.", "It was 5 °C.", "5 °C"),
 ]
 
 
@@ -143,6 +158,25 @@ def test_another_value_for_the_same_thing_is_named(statement: str, evidence: str
     (fact,) = check_facts(statement, [evidence])
     assert (fact.outcome, fact.seen) == (FactOutcome.OTHER, seen)
     assert seen in fact.problem
+
+
+@pytest.mark.parametrize(
+    ("statement", "evidence"),
+    [
+        ("It has 64M users.", "It takes 64 MB of memory."),
+        ("It takes 64 MB of memory.", "It has 64M users."),
+        ("It has 64M users.", "It has 64 nodes."),
+        ("It keeps 20 % of them.", "It came with version 0.2."),
+        ("It returns 1 then.", "It returns -1 then."),
+        ("It returns -1 then.", "It returns 1 then."),
+        ("It has 1 user.", "It takes 1.5 of them."),
+        ("It began in 2020.", "It began in 2015—20 people came."),
+        ("It goes up by 11 in all.", "Levels go from -1 to 10, up by 10."),
+    ],
+)
+def test_what_only_looks_alike_is_not_found(statement: str, evidence: str) -> None:
+    (fact,) = check_facts(statement, [evidence])
+    assert fact.problem, fact
 
 
 def test_a_value_far_from_what_is_told_is_no_other_value_for_the_same_thing() -> None:
