@@ -22,6 +22,7 @@ from natural import FIRST_WORDS, options, printed, rows_of
 from questions import ask, library_of, settings_of
 
 from pincite.domain.fetch import FetchRequest
+from pincite.domain.plan import SubQuestion
 from pincite.domain.report import Report, ReportStatus
 from pincite.domain.search import Query
 from pincite.ports import Fetch, Search
@@ -47,8 +48,8 @@ def likelihood_alone(passage: Any, _: object) -> float:
     return float(passage.likelihood)
 
 
-def only_question(text: str) -> tuple[str, ...]:
-    return (" ".join(text.split()),)
+def only_question(text: str) -> tuple[SubQuestion, ...]:
+    return (SubQuestion("1", " ".join(text.split())),)
 
 
 RULES: dict[str, Patches] = {
@@ -57,7 +58,7 @@ RULES: dict[str, Patches] = {
     "parts: two questions joined by and": ((parts, "_joined", nothing),),
     "parts: sides of a comparison": ((parts, "_pair", nothing),),
     "parts: a request is no part of what is asked": ((planner, "asked_for", str),),
-    "parts: what points back keeps the first question": ((parts, "_understood", lambda piece, _: piece),),
+    "parts: what points back keeps the first question": ((parts, "_context", lambda *_: ""),),
     "planner: bare words in a second round": ((planner, "_bare", lambda _: ""),),
     "planner: words in quotes": ((planner, "_exact", nothing),),
     "planner: other names in a second round": ((planner, "other_form", lambda *_: ""),),

@@ -97,7 +97,8 @@ class SubQuestion:
 
     `answer_type` is the kind of answer wanted (`number`, `person`, `yes_no`, ...; empty when any will do), as rules
     read it, `form` that in which it is to be told. `depends_on` names the sub-question whose answer this one needs
-    (multi-hop): it is asked when that is known. `heading` is a short title for it.
+    (multi-hop): it is asked when that is known. `heading` is a short title for it. `context` is the question before it,
+    where it can't be understood without that ("and who built it?").
     """
 
     sub_question_id: str
@@ -107,6 +108,12 @@ class SubQuestion:
     depends_on: str | None = None
     heading: str = ""
     form: AnswerForm = AnswerForm.PROSE
+    context: str = ""
+
+    @property
+    def standalone(self) -> str:
+        """As it is searched and ranked: understood by itself."""
+        return f"{self.context}: {self.text}" if self.context else self.text
 
 
 @dataclass(frozen=True, slots=True)

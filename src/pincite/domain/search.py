@@ -91,6 +91,12 @@ class Query:
             object.__setattr__(self, "depth", member(Depth, self.depth, "depth"))
 
 
+# What every door says of a search without results.
+NOTHING_FOUND: Final = (
+    "Nothing was found. Try other or fewer words, without limits on domains, time, file type and title."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     """One hit. `rank` starts at 1; `score` is the provider's own and not comparable between providers.

@@ -19,6 +19,7 @@ from pincite.ranking.terms import index_terms, query_terms
 from pincite.ranking.vectors import KnownVectors
 from pincite.ranking.words import Rarity
 from pincite.text.sentences import Span, sentences
+from pincite.text.tokens import is_common_word, is_stop, words
 from pincite.urls.parse import host_matches
 
 # As engines of the web give, so that local and other results weigh the same.
@@ -174,16 +175,15 @@ class Lookup:
         found, values = _by_page(self._ranked(self._asked(query.text), query.constraints))
         prefer = query.constraints.prefer_domains
         best = sorted(found, key=lambda url: not host_matches(_host(url), prefer)) if prefer else list(found)
-        return tuple(
-            PageHit(
-                url=url,
-                title=found[url][0].page.title,
-                snippet=snippet(self._body(found[url][0].candidate), query.text, found[url][0].candidate.label),
-                score=values[url],
-                published_at=found[url][0].page.published_at,
-            )
-            for url in best[: max(query.max_results, 0)]
-        )
+        return tuple(self._hit(url, found[url], values[url], query.text) for url in best[: max(query.max_results, 0)])
+
+    def _hit(self, url: str, ranked: Sequence[_Ranked], value: float, question: str) -> PageHit:
+        """The page, shown by its best passage that has a word of the question, not by one with its title alone."""
+        wanted = set(query_terms(question))
+        telling = (item for item in ranked if wanted.intersection(index_terms(self._body(item.candidate))))
+        shown, page = next(telling, ranked[0]).candidate, ranked[0].page
+        text = snippet(self._body(shown), question, shown.label)
+        return PageHit(url=url, title=page.title, snippet=text, score=value, published_at=page.published_at)
 
     def heads_near(self, document_id: str, wanted: Sequence[float]) -> dict[int, float]:
         """How near the section heads of a page are to a vector, by where they begin; none without all vectors."""
@@ -210,7 +210,7 @@ class Lookup:
         matched = self._by_words(asked)
         candidates = self._stored(matched)
         near: Mapping[int, float] = {}
-        if self._embedder is not None and self._heads is not None and asked.text.strip():
+        if self._embedder is not None and self._heads is not None and _has_meaning(asked):
             near = self._near(self._embedder, self._heads, asked.text, candidates)
             more = {passage_id: 0.0 for passage_id in near if passage_id not in candidates}
             candidates = {**candidates, **self._stored(more)}
@@ -240,11 +240,11 @@ class Lookup:
         """The best passages by SQLite's BM25."""
         if not asked.terms:
             return {}
-        words = " OR ".join(f'"{term}"' for term in _within_reach(_telling(asked), asked))
+        wanted = " OR ".join(f'"{term}"' for term in _within_reach(_telling(asked), asked))
         rows = self._db.execute(
             "SELECT rowid, -rank FROM passage_terms WHERE passage_terms MATCH ? AND rank MATCH 'bm25(2.0, 1.6, 1.0)'"
             " ORDER BY rank LIMIT ?",
-            (words, BY_WORDS),
+            (wanted, BY_WORDS),
         )
         return dict(rows.fetchall())
 
@@ -325,6 +325,11 @@ def _by_page(ranked: Sequence[_Ranked]) -> tuple[dict[str, list[_Ranked]], dict[
 def _in_all(scores: Sequence[float]) -> float:
     best = sorted(scores, reverse=True)
     return best[0] + _NEXT_PASSAGES * sum(best[1:3])
+
+
+def _has_meaning(asked: _Asked) -> bool:
+    """Whether a word of the question is on a page or one of English: letters that nobody knows are near to nothing."""
+    return bool(asked.terms) or any(is_common_word(word) for word in words(asked.text) if not is_stop(word))
 
 
 def _telling(asked: _Asked) -> list[str]:

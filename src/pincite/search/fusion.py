@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from pincite.domain.errors import PinciteError, SearchProviderUnavailable
 from pincite.domain.frozen import dataclass
-from pincite.domain.search import Query, SearchInfo, SearchResponse, SearchResult
+from pincite.domain.search import NOTHING_FOUND, Query, SearchInfo, SearchResponse, SearchResult
 from pincite.search.calls import Trail
 from pincite.search.catalogue import FILE_TYPE, IN_TITLE, card_of
 from pincite.search.filters import (
@@ -134,14 +134,15 @@ def assembled(made: Made, quality: QualityRules, now: datetime, cache: str) -> S
     # Relevance before caps: a cap on domains must not keep a page that says nothing over one that does.
     results = cap_and_rank(query, relevant, quality, dropped)
     said = next((answer.answer for answer in answers if answer.answer), None)
-    notes = dict.fromkeys(answer.info.reason for answer in answers if answer.info.reason)
+    told = dict.fromkeys(answer.info.reason for answer in answers if answer.info.reason)
+    notes = [*told, *_held_here(query, answers), *([] if results else [NOTHING_FOUND])]
     info = SearchInfo(
         providers_tried=tuple(made.trail.attempts),
         cache=cache,
         fetched_at=now,
         cost_usd=made.trail.cost_usd,
         dropped={name: count for name, count in dropped.items() if count},
-        reason="; ".join([*notes, *_held_here(query, answers)]),
+        reason="; ".join(notes),
         left_out=tuple({item.url: item for answer in answers for item in answer.info.left_out}.values()),
     )
     return SearchResponse(

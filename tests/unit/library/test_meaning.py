@@ -54,6 +54,22 @@ def test_what_is_worded_otherwise_is_found_once_vectors_are_made(folder: Path) -
         assert library.make_vectors(lambda done, of: None) == 0, "made once"
 
 
+def test_letters_that_neither_pages_nor_english_know_are_near_to_nothing(folder: Path) -> None:
+    with opened(folder, Synonyms()) as library:
+        library.make_vectors(lambda done, of: None)
+        assert library.search(Query("automobile", 5)), "a word of English, though of no page"
+        for text in ("zzgrkq", "What is the zzgrkq of qwrpx?"):
+            assert not library.search(Query(text, 5))
+
+
+def test_a_page_is_shown_by_a_passage_that_has_a_word_of_the_query(folder: Path) -> None:
+    filler = " ".join(f"Sentence number {n} tells of polish and of rubber." for n in range(30))
+    told = f"<h2>Garage</h2><p>Written in 1999.</p><h2>Care</h2><p>{filler}</p><p>A car is waxed. {filler}</p>"
+    (folder / "car.html").write_text(f"<h1>Car</h1>{told}")
+    with opened(folder, None) as library:
+        assert "A car is waxed." in library.search(Query("car", 5))[0].snippet
+
+
 class Marked:
     """A text with "near7" lies at a cosine of 0.7 to all that has no mark."""
 

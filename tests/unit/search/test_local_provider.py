@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from pincite.domain.errors import Timeout
-from pincite.domain.library import PageHit
+from pincite.domain.library import PageHit, Survey
 from pincite.domain.search import Query
 from pincite.search.providers.local import LocalProvider
 
@@ -22,7 +22,11 @@ class Pages:
 
     def search(self, query: Query) -> Sequence[PageHit]:
         self.asked.append(query)
-        return self.hits[: query.max_results]
+        return self.hits[: query.max_results] if "bees" in query.text else ()
+
+    def survey(self, text: str) -> Survey:
+        known = tuple((word, int(word == "bees")) for word in text.split())
+        return Survey(9, known, (("beees", "bees"),) if "beees" in text else ())
 
 
 async def test_hits_become_ranked_results() -> None:
@@ -38,10 +42,27 @@ async def test_hits_become_ranked_results() -> None:
     assert pages.asked == [Query("bees", max_results=2)]
 
 
-async def test_no_hit_is_an_empty_answer() -> None:
-    response = await LocalProvider(Pages()).search(Query("zebra"))
+@pytest.mark.parametrize(
+    ("text", "most", "said"),
+    [
+        ("zebra", 2, "no page of the library zoo has a word of the query"),
+        ("bees", 0, "no page of the library zoo that fits the limits has a word of the query"),
+    ],
+)
+async def test_no_hit_is_an_empty_answer_that_says_so(text: str, most: int, said: str) -> None:
+    pages = Pages(PageHit("local:zoo/a", "A", "text a", 2.0))
+    response = await LocalProvider(pages).search(Query(text, max_results=most))
     assert response.results == ()
     assert response.info.providers_tried[0].outcome == "empty"
+    assert response.info.reason == said
+
+
+async def test_a_word_that_no_page_has_is_read_as_the_one_it_is_taken_for_and_that_is_said() -> None:
+    pages = Pages(PageHit("local:zoo/a", "A", "text a", 2.0))
+    response = await LocalProvider(pages).search(Query("beees of the zoo"))
+    assert [result.url for result in response.results] == ["local:zoo/a"]
+    assert [query.text for query in pages.asked] == ["beees of the zoo", "bees of the zoo"]
+    assert response.info.reason == "searched for “bees”: no page of the library zoo has “beees”"
 
 
 async def test_an_index_that_hangs_is_left_at_the_deadline() -> None:

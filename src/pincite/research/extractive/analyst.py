@@ -98,7 +98,7 @@ class ExtractiveAnalyst:
         pages = [page for page in progress.pages if page.duplicate_of is None or page.url in labels]
         ranking, is_defined = self._ranking(part, pages, progress)
         likelihood = part_likelihood(ranking)
-        missing = _missing(part.text, pages)
+        missing = _missing(part.standalone, pages)
         found = _Found(ranking, likelihood, missing, is_defined)
         room = most if found.is_here else NEAREST
         left = list(ranking.passages[:_CANDIDATES])
@@ -122,7 +122,7 @@ class ExtractiveAnalyst:
         whole = next((other for other in progress.plan.sub_questions if part.text in sides_of(other.text)), None)
         own, *others = [
             self._ranker.rank(
-                asked.text,
+                asked.standalone,
                 sources,
                 queries=[query.text for query in asked.queries],
                 survey=progress.plan.survey,
@@ -171,11 +171,19 @@ class ExtractiveAnalyst:
 
 
 def _by_place(shown: Sequence[tuple[Excerpt, ...]]) -> list[tuple[Excerpt, ...]]:
-    """The excerpts of passages, most likely first; those under one heading together, as they follow on their page."""
-    first: dict[tuple[str, ...], int] = {}
+    """The excerpts of passages, most likely first; those under one heading together, as they follow on their page.
+
+    The most likely one of a heading opens it: what stands before it on the page leads up to it at best.
+    """
+    first: dict[tuple[str, ...], tuple[int, int]] = {}
     for number, (excerpt, *_) in enumerate(shown):
-        first.setdefault(_heading_of(excerpt), number)
-    return sorted(shown, key=lambda excerpts: (first[_heading_of(excerpts[0])], excerpts[0].start))
+        first.setdefault(_heading_of(excerpt), (number, excerpt.start))
+
+    def place(excerpts: tuple[Excerpt, ...]) -> tuple[int, bool, int]:
+        number, opening = first[_heading_of(excerpts[0])]
+        return number, excerpts[0].start < opening, excerpts[0].start
+
+    return sorted(shown, key=place)
 
 
 def _heading_of(excerpt: Excerpt) -> tuple[str, ...]:

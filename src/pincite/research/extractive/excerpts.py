@@ -214,6 +214,8 @@ def _units(document: Document, index: int, passage: RankedPassage) -> Iterator[t
         return
     for span in sentences(block.text):
         found = Span(base + span.start, base + span.end)
+        if block.kind is BlockKind.CAPTION and not block.text[: span.end].endswith(_SENTENCE_ENDS):
+            continue  # the name of a table or picture, which is not here
         if low <= found.start and found.end <= high and _says_something(document.standing(found.start, found.end)):
             yield index, found
 

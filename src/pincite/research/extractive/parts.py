@@ -2,6 +2,7 @@
 
 import re
 
+from pincite.domain.plan import SubQuestion
 from pincite.ranking.terms import index_terms as key_terms
 from pincite.ranking.terms import is_identifier
 from pincite.text.sentences import sentences
@@ -57,23 +58,29 @@ _REQUEST = re.compile(
 _MOST_SIDES = 4
 # "git rebase with the option --onto"; longer sides are clauses, and "or" joins something else.
 _SIDE_WORDS = 8
+# A heading of one line and a half.
+_HEADING_CHARS = 90
 
 
-def split_question(text: str) -> tuple[str, ...]:
+def split_question(text: str) -> tuple[SubQuestion, ...]:
     """The parts of a question that each want an answer, at most eight; a simple question is its only part.
 
     Several questions one after another, the items of an enumeration after a colon, and two questions joined by
-    "and" are parts. An item keeps the words before the colon, so that it can be understood alone.
+    "and" are parts. An item keeps the words before the colon, so that it can be understood alone; a question stays as
+    it was asked, with the first one as its context where it needs that.
     """
     plain = " ".join(text.split())
     asked = [plain[span.start : span.end] for span in sentences(plain)]
-    questions = [sentence for sentence in asked if sentence.endswith("?")]
-    if len(questions) > 1:
-        first, *others = dict.fromkeys(questions)
-        return (first, *(_understood(other, first) for other in others))[:MAX_PARTS]
+    questions = list(dict.fromkeys(sentence for sentence in asked if sentence.endswith("?")))
     whole = questions[0] if questions and len(plain) > 400 else plain
-    parts = _enumeration(whole) or _joined(whole) or _pair(whole)
-    return parts[:MAX_PARTS] or (whole,)
+    listed = _enumeration(whole) if len(questions) < 2 else ()
+    questions = questions if len(questions) > 1 else [] if listed else _joined(whole)
+    found = [(question, _context(question, questions[0]) if at else "") for at, question in enumerate(questions)]
+    found = found or [(part, "") for part in listed or _pair(whole) or (whole,)]
+    return tuple(
+        SubQuestion(str(number), part, heading=_heading(part), context=context)
+        for number, (part, context) in enumerate(found[:MAX_PARTS], start=1)
+    )
 
 
 def asked_for(question: str) -> str:
@@ -115,23 +122,25 @@ def _masked(text: str) -> str:
     return _PAIRED.sub(lambda match: "\x00" * len(match.group()), text)
 
 
-def _joined(text: str) -> tuple[str, ...]:
-    pieces = [piece.strip(" ,;") for piece in _SECOND_QUESTION.split(text)]
-    first = pieces[0].rstrip("?.! ")
-    pieces = [first, *(_understood(piece, first) for piece in pieces[1:])]
-    if len(pieces) < 2 or any(len(key_terms(piece)) < 2 for piece in pieces):
-        return ()
-    return tuple(pieces)
+def _joined(text: str) -> list[str]:
+    """Questions joined by "and", each a sentence of its own; none where one is only a scrap."""
+    pieces = [piece.strip(" ,;").rstrip("?.! ") for piece in _SECOND_QUESTION.split(text)]
+    understood = (f"{_context(piece, pieces[0])} {piece}" for piece in pieces)
+    if len(pieces) < 2 or any(len(key_terms(piece)) < 2 for piece in understood):
+        return []
+    end = "?" if text.rstrip().endswith("?") else ""
+    first, *others = (piece + end for piece in pieces)
+    return [first, *(other[:1].upper() + other[1:] if first[:1].isupper() else other for other in others)]
 
 
-def _understood(piece: str, first: str) -> str:
-    """A later question with the first one in front where it needs it.
+def _context(piece: str, first: str) -> str:
+    """The first question, where a later one needs it.
 
     "What does VACUUM have to do with it?" can't be understood, nor searched, without what "it" is; "what happens when a
     sort needs more?" names nothing, so it is about what the first question names.
     """
     nameless = _names_something(first) and not _names_something(piece)
-    return f"{first.rstrip('?.! ')}: {piece}" if nameless or _POINTS_BACK.search(piece) else piece
+    return first.rstrip("?.! ") if nameless or _POINTS_BACK.search(piece) else ""
 
 
 def _names_something(text: str) -> bool:
@@ -175,3 +184,11 @@ def item_of(part: str) -> str:
     """The item of an enumeration part, without the words before the colon; any other part is returned whole."""
     match = _ENUMERATION.match(_masked(part))
     return part[match.start("items") :].strip() if match else part
+
+
+def _heading(part: str) -> str:
+    """A short title: the item of an enumeration, else the question without its question mark."""
+    text = item_of(part).rstrip(" ?.!")
+    if len(text) > _HEADING_CHARS:
+        text = text[:_HEADING_CHARS].rsplit(" ", 1)[0] + "…"
+    return text[:1].upper() + text[1:]

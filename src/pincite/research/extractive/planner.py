@@ -44,8 +44,6 @@ _FILES: Final = re.compile(
 _AROUND_NAMES: Final = ".,;:!?()[]{}\"'`“”"
 # Of a pasted error, in a note: two lines.
 _SHOWN_CHARS: Final = 200
-# A heading of one line and a half.
-_HEADING_CHARS: Final = 90
 # Different words; such a question holds material that says nothing of what is asked.
 _LONG_QUESTION: Final = 60
 # A library is asked for so many times more pages by one query: it costs nothing, and there are no other wordings.
@@ -80,10 +78,7 @@ class ExtractivePlanner:
         survey = await self._survey(question) if self._survey else Survey()
         survey = replace(survey, spellings=survey.spellings[:1])
         read = survey.corrected(question)
-        parts = task.parts or tuple(
-            SubQuestion(str(number), text, heading=_heading(text))
-            for number, text in enumerate(split_question(read), start=1)
-        )
+        parts = task.parts or split_question(read)
         sides = frozenset(sides_of(read))
         wanted = _FILES.search(task.question)
         file_type = wanted["type"].lower() if wanted and len(parts) == 1 else None
@@ -115,8 +110,8 @@ class ExtractivePlanner:
             queries.append(Query(texts[0][:_QUERY_CHARS], self._results_per_query, limited, include_answer=False))
         queries[1:1] = variants(tuple(queries[:1]), constraints)
         # Where one query takes seconds the other wording waits for the second round, and for parts that are open then.
-        if not survey.passages and not self._sparing and (bare := _bare(part.text)):
-            exact = _exact(part.text)
+        if not survey.passages and not self._sparing and (bare := _bare(part.standalone)):
+            exact = _exact(part.standalone)
             queries.append(_in_quotes(bare, exact, self._results_per_query, constraints))
         return replace(part, queries=tuple({query_key(query): query for query in queries}.values()))
 
@@ -128,9 +123,10 @@ class ExtractivePlanner:
         over_web = not progress.results or any(result.provider != _LIBRARY for result in progress.results)
         parts = []
         for part in progress.plan.sub_questions:
-            texts = [_bare(part.text), _bare(item_of(part.text))] if part.text in missing and over_web else []
-            texts += [_bare(other_form(part.text, forms))] if part.text in missing else []
-            exact = _exact(part.text)
+            asked_as = part.standalone
+            texts = [_bare(asked_as), _bare(item_of(asked_as))] if part.text in missing and over_web else []
+            texts += [_bare(other_form(asked_as, forms))] if part.text in missing else []
+            exact = _exact(asked_as)
             fresh = [_in_quotes(text, exact, self._results_per_query, task.constraints) for text in texts if text]
             fresh += progress.follow_ups if part.sub_question_id == "1" else ()
             new = {query_key(query): query for query in fresh if query_key(query) not in asked}
@@ -145,7 +141,7 @@ def _texts(part: SubQuestion, question: str, sides: Collection[str]) -> tuple[st
     A side is searched alone only when it says enough by itself: "a list" without "and a tuple" is on every page.
     """
     if part.text not in sides:
-        return (part.text,)
+        return (part.standalone,)
     return (question, part.text) if _bare(part.text) else (question,)
 
 
@@ -181,14 +177,6 @@ def _in_quotes(bare: str, exact: Sequence[str], results: int, constraints: Const
     told = {word for run in exact for word in words(run)}
     text = " ".join([*(word for word in bare.split() if word not in told), *exact])
     return Query(text[:_QUERY_CHARS], results, constraints, include_answer=False, exact=tuple(exact))
-
-
-def _heading(part: str) -> str:
-    """A short title: the item of an enumeration, else the question without its question mark."""
-    text = item_of(part).rstrip(" ?.!")
-    if len(text) > _HEADING_CHARS:
-        text = text[:_HEADING_CHARS].rsplit(" ", 1)[0] + "…"
-    return text[:1].upper() + text[1:]
 
 
 def _notes(question: str, survey: Survey) -> tuple[str, ...]:

@@ -104,7 +104,7 @@ def content(task: Task, progress: Progress) -> Content:
             heading = part.heading or part.text if len(parts) > 1 else FROM_SOURCES
             if status[part.text].status is PartStatus.NOT_HERE:
                 heading = f"{NEAREST}: {heading}" if len(parts) > 1 else NEAREST
-            sections.append(_section(heading, items, query_terms(part.text), labels))
+            sections.append(_section(heading, items, query_terms(part.standalone), labels))
     documents = {page.url: page.document for page in progress.pages}
     here = [item for item in proven if _is_here(item, status)]  # what only touches on the question has no key numbers
     sections += _around(Content(answer, tuple(sections)), here, task.style.length, labels, documents)

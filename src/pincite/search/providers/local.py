@@ -1,17 +1,25 @@
 """A local library as a search engine: no network, no key, no cost."""
 
 import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
 
 import anyio
 import anyio.to_thread
 
 from pincite.domain.errors import Timeout
+from pincite.domain.library import PageHit
 from pincite.domain.search import ProviderAttempt, Query, SearchInfo, SearchResponse, SearchResult
-from pincite.ports import PageIndex
+from pincite.ports import PageIndex, Vocabulary
 
 NAME = "local"
 # SQLite answers in milliseconds; the rest is for a disk that has to wake up.
 _DEADLINE_S = 10.0
+
+
+class _Library(PageIndex, Vocabulary, Protocol):
+    """Pages, and the words that they have."""
 
 
 class LocalProvider:
@@ -19,12 +27,12 @@ class LocalProvider:
 
     name = NAME
 
-    def __init__(self, index: PageIndex, *, deadline_s: float = _DEADLINE_S) -> None:
+    def __init__(self, index: _Library, *, deadline_s: float = _DEADLINE_S) -> None:
         self._index = index
         self._deadline_s = deadline_s
 
     async def search(self, query: Query) -> SearchResponse:
-        """The library's best pages in order; an empty tuple when no word of the query occurs in it.
+        """The library's best pages in order; none when no word of the query occurs in it, and `reason` says so.
 
         Errors:
             Timeout: the index did not answer in time.
@@ -33,7 +41,7 @@ class LocalProvider:
         started = time.perf_counter()
         try:
             with anyio.fail_after(self._deadline_s):
-                hits = await anyio.to_thread.run_sync(self._index.search, query, abandon_on_cancel=True)
+                hits, reason = await anyio.to_thread.run_sync(self._found, query, abandon_on_cancel=True)
         except TimeoutError:
             raise Timeout(f"the library {self._index.name} did not answer in time", reason="local_search") from None
         latency_ms = (time.perf_counter() - started) * 1000
@@ -55,5 +63,20 @@ class LocalProvider:
             info=SearchInfo(
                 providers_tried=(ProviderAttempt(NAME, outcome, latency_ms, detail=self._index.name),),
                 latency_ms=latency_ms,
+                reason=reason,
             ),
         )
+
+    def _found(self, query: Query) -> tuple[Sequence[PageHit], str]:
+        """The pages, and what is to be said: that there are none, or that a word was read as another."""
+        hits = self._index.search(query)
+        if hits:
+            return hits, ""
+        survey = self._index.survey(query.text)
+        for written, read_as in survey.spellings[:1]:
+            hits = self._index.search(replace(query, text=survey.corrected(query.text)))
+            if hits:
+                return hits, f"searched for “{read_as}”: no page of the library {self._index.name} has “{written}”"
+        if any(passages for _, passages in survey.frequencies):
+            return (), f"no page of the library {self._index.name} that fits the limits has a word of the query"
+        return (), f"no page of the library {self._index.name} has a word of the query"

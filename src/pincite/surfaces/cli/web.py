@@ -59,9 +59,10 @@ def search(
             print_text(f"{result.rank}. {result.title}\n   {result.url}\n   {result.snippet}\n")
     for left_out in response.info.left_out if not as_json else ():
         note(f"Left out: {left_out.url} ({reason_text(left_out.reason)})")
+    local = {hit.provider for hit in response.results} <= {"local"}
     if not as_json and not explain and response.info.stale:
         note(f"Older results: {response.info.reason}")
-    elif not as_json and not explain and (asked.file_type or asked.in_title) and response.info.reason:
+    elif not as_json and not explain and (asked.file_type or asked.in_title or local) and response.info.reason:
         note(response.info.reason)
     if not as_json and not explain and not response.results and response.info.dropped:
         note("Left out: " + ", ".join(f"{count} ({reason})" for reason, count in response.info.dropped.items()))

@@ -2,39 +2,68 @@ import pytest
 
 from pincite.domain.plan import Progress, Task
 from pincite.domain.search import Constraints
-from pincite.research.extractive.parts import asked_for, item_of, sides_of, split_question
+from pincite.research.extractive.parts import asked_for, sides_of, split_question
 from pincite.research.extractive.planner import ExtractivePlanner
 from pincite.research.state import query_key
 
 
-def test_a_second_question_that_points_back_keeps_what_it_points_at() -> None:
-    parts = split_question("How does the scheduler choose the next job, and what does the weight have to do with it?")
-    assert parts == (
-        "How does the scheduler choose the next job",
-        "How does the scheduler choose the next job: what does the weight have to do with it?",
-    )
-    assert item_of(parts[1]) == "what does the weight have to do with it?"
+def texts(question: str) -> tuple[str, ...]:
+    return tuple(part.text for part in split_question(question))
 
 
-def test_a_second_question_that_stands_alone_is_left_alone() -> None:
-    parts = split_question("Who wrote the parser and when was the first release published?")
-    assert parts == ("Who wrote the parser", "when was the first release published?")
+@pytest.mark.parametrize(
+    ("question", "parts", "context"),
+    [
+        (
+            "How does the scheduler choose the next job, and what does the weight have to do with it?",
+            ("How does the scheduler choose the next job?", "What does the weight have to do with it?"),
+            "How does the scheduler choose the next job",
+        ),
+        (
+            "When does the sweeper sweep a table, and what does it protect against?",
+            ("When does the sweeper sweep a table?", "What does it protect against?"),
+            "When does the sweeper sweep a table",
+        ),
+        (
+            "Who wrote the owl book of 1920, and when was it released?",
+            ("Who wrote the owl book of 1920?", "When was it released?"),
+            "Who wrote the owl book of 1920",
+        ),
+        (
+            "how does Storkbase sort and what happens when a sort needs more",
+            ("how does Storkbase sort", "what happens when a sort needs more"),
+            "how does Storkbase sort",
+        ),
+        (
+            "Who wrote the parser and when was the first release published?",
+            ("Who wrote the parser?", "When was the first release published?"),
+            "",
+        ),
+        (
+            "How does a lock wait and how long does it take to stop?",
+            ("How does a lock wait?", "How long does it take to stop?"),
+            "",
+        ),
+        (
+            "Which port does Storkbase use? How long does Finchmail keep mail?",
+            ("Which port does Storkbase use?", "How long does Finchmail keep mail?"),
+            "",
+        ),
+    ],
+)
+def test_joined_questions_stay_as_asked_and_know_the_first_where_they_need_it(
+    question: str, parts: tuple[str, str], context: str
+) -> None:
+    found = split_question(question)
+    assert tuple(part.text for part in found) == parts
+    assert [part.context for part in found] == ["", context]
+    assert found[1].standalone == (f"{context}: {parts[1]}" if context else parts[1])
 
 
-def test_a_second_question_about_it_keeps_what_it_is() -> None:
-    first, second = split_question("Who wrote the owl book of 1920, and when was it released?")
-    assert second == f"{first}: when was it released?"
-    first, second = split_question("When does the sweeper sweep a table, and what does it protect against?")
-    assert second == f"{first}: what does it protect against?"
-    apart = split_question("How does a lock wait and how long does it take to stop?")
-    assert apart[1] == "how long does it take to stop?"
-
-
-def test_a_second_question_that_names_nothing_is_about_what_the_first_names() -> None:
-    first, second = split_question("How does Storkbase sort, and what happens when a sort needs more?")
-    assert second == f"{first}: what happens when a sort needs more?"
-    apart = split_question("Which port does Storkbase use? How long does Finchmail keep mail?")
-    assert apart[1] == "How long does Finchmail keep mail?"
+async def test_a_joined_question_is_searched_with_its_context_and_headed_as_asked() -> None:
+    planned = await queries_of("How long is the jetty, and who built it?")
+    assert list(planned) == ["How long is the jetty", "Who built it"]
+    assert planned["Who built it"][0] == "How long is the jetty: Who built it?"
 
 
 @pytest.mark.parametrize(
@@ -46,7 +75,7 @@ def test_a_second_question_that_names_nothing_is_about_what_the_first_names() ->
     ],
 )
 def test_neither_brackets_nor_quotations_nor_a_choice_are_cut(question: str) -> None:
-    assert split_question(question) == (question,)
+    assert texts(question) == (question,)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +91,7 @@ def test_neither_brackets_nor_quotations_nor_a_choice_are_cut(question: str) -> 
 )
 def test_the_sides_of_a_comparison(question: str, sides: tuple[str, ...]) -> None:
     assert sides_of(question) == sides
-    assert split_question(question) == (question, *sides)
+    assert texts(question) == (question, *sides)
 
 
 async def queries_of(question: str) -> dict[str, list[str]]:
@@ -104,7 +133,7 @@ async def test_no_query_is_a_scrap(question: str) -> None:
 
 def test_an_error_message_is_no_list() -> None:
     message = "554 5.7.1 <bob@example.org>: Relay access denied. from my phone, at home it sends fine"
-    assert split_question(message) == (message,)
+    assert texts(message) == (message,)
 
 
 @pytest.mark.parametrize(
