@@ -19,6 +19,11 @@ class PinciteError(Exception):
     default_hint: ClassVar[str] = ""
     default_retryable: ClassVar[bool] = False
 
+    def __init_subclass__(cls) -> None:
+        """Each code has itself, in lower case, for its reason where none is named."""
+        if "code" in vars(cls) and "default_reason" not in vars(cls):
+            cls.default_reason = cls.code.lower()
+
     def __init__(
         self,
         message: str,
@@ -61,14 +66,12 @@ class InvalidInput(InputError):
     """An argument is missing, malformed or contradicts another."""
 
     code = "INVALID_INPUT"
-    default_reason = "invalid_input"
 
 
 class InvalidTopic(InputError):
     """The question is empty, has no word in it, or is too long."""
 
     code = "INVALID_TOPIC"
-    default_reason = "invalid_topic"
     default_hint = "Ask a question in words, up to 20,000 characters."
 
 
@@ -84,21 +87,18 @@ class InvalidSetting(InputError):
     """A setting has an unknown name or a value out of range."""
 
     code = "INVALID_SETTING"
-    default_reason = "invalid_setting"
 
 
 class ExtraNotInstalled(InputError):
     """An optional part is needed; the hint is the exact install command."""
 
     code = "EXTRA_NOT_INSTALLED"
-    default_reason = "extra_not_installed"
 
 
 class LibraryNotFound(InputError):
     """The local library (folder, WARC, WACZ or index) isn't there or can't be read."""
 
     code = "LIBRARY_NOT_FOUND"
-    default_reason = "library_not_found"
     default_hint = "Check the path, or build an index with: pincite index PATH"
 
 
@@ -106,14 +106,12 @@ class NotFound(InputError):
     """The named thing does not exist."""
 
     code = "NOT_FOUND"
-    default_reason = "not_found"
 
 
 class Conflict(InputError):
     """The request contradicts the present state."""
 
     code = "CONFLICT"
-    default_reason = "conflict"
 
 
 # ---- policy: Pincite refuses, on purpose ------------------------------------------------------------------
@@ -137,28 +135,24 @@ class DomainDenied(PolicyRefusal):
     """A domain list excludes this host."""
 
     code = "DOMAIN_DENIED"
-    default_reason = "domain_denied"
 
 
 class RobotsDisallowed(PolicyRefusal):
     """The site's robots.txt asks not to fetch this page."""
 
     code = "ROBOTS_DISALLOWED"
-    default_reason = "robots_disallowed"
 
 
 class Unauthorized(PolicyRefusal):
     """The caller has no valid key for this."""
 
     code = "UNAUTHORIZED"
-    default_reason = "unauthorized"
 
 
 class ShareRefused(PolicyRefusal):
     """What another installation shared does not hold, or may not be shared; nothing of it is kept."""
 
     code = "SHARE_REFUSED"
-    default_reason = "share_refused"
 
 
 # ---- remote: the network or the page failed ---------------------------------------------------------------
@@ -172,7 +166,6 @@ class NetworkError(RemoteError):
     """The connection failed or broke."""
 
     code = "NETWORK_ERROR"
-    default_reason = "network_error"
     default_retryable = True
 
 
@@ -180,7 +173,6 @@ class DnsError(RemoteError):
     """The host name has no address, or the name server did not answer."""
 
     code = "DNS_ERROR"
-    default_reason = "dns_error"
     default_retryable = True
 
 
@@ -188,14 +180,12 @@ class TlsError(RemoteError):
     """The certificate or the handshake is bad. Never retried without verification."""
 
     code = "TLS_ERROR"
-    default_reason = "tls_error"
 
 
 class Timeout(RemoteError):
     """A deadline passed; `reason` names the stage."""
 
     code = "TIMEOUT"
-    default_reason = "timeout"
     default_retryable = True
 
 
@@ -203,63 +193,54 @@ class TooLarge(RemoteError):
     """More bytes than the cap allows."""
 
     code = "TOO_LARGE"
-    default_reason = "too_large"
 
 
 class TooManyRedirects(RemoteError):
     """More hops than allowed, or a loop."""
 
     code = "TOO_MANY_REDIRECTS"
-    default_reason = "too_many_redirects"
 
 
 class DeadLink(RemoteError):
     """The page is gone (404, 410, or the name does not exist)."""
 
     code = "DEAD_LINK"
-    default_reason = "dead_link"
 
 
 class PageBlocked(RemoteError):
     """The site answered with a refusal or a bot wall instead of the page."""
 
     code = "PAGE_BLOCKED"
-    default_reason = "page_blocked"
 
 
 class LoginRequired(RemoteError):
     """The page is behind a login or a paywall."""
 
     code = "LOGIN_REQUIRED"
-    default_reason = "login_required"
 
 
 class UnsupportedContentType(RemoteError):
     """The body is of a kind that can't be read as text."""
 
     code = "UNSUPPORTED_CONTENT_TYPE"
-    default_reason = "unsupported_content_type"
 
 
 class ParseError(RemoteError):
     """The body can't be parsed as what it says it is."""
 
     code = "PARSE_ERROR"
-    default_reason = "parse_error"
 
 
 class EmptyContent(RemoteError):
     """The page was read but holds no text."""
 
     code = "EMPTY_CONTENT"
-    default_reason = "empty_content"
 
 
 class ArchiveCorrupt(RemoteError):
     """A WARC or WACZ can't be read at all; single bad records are skipped and counted instead."""
 
     code = "ARCHIVE_CORRUPT"
-    default_reason = "archive_corrupt"
 
 
 # ---- provider: a search engine or a model failed ----------------------------------------------------------
@@ -273,7 +254,6 @@ class RateLimited(ProviderError):
     """Too many calls; `retry_after_s` says when to come back where the service said so."""
 
     code = "RATE_LIMITED"
-    default_reason = "rate_limited"
     default_retryable = True
 
 
@@ -281,7 +261,6 @@ class SearchProviderUnavailable(ProviderError):
     """No provider could answer; `causes` lists what each one said."""
 
     code = "SEARCH_PROVIDER_UNAVAILABLE"
-    default_reason = "search_provider_unavailable"
     default_retryable = True
 
     def __init__(self, message: str, *, causes: Mapping[str, PinciteError] | None = None, **kwargs: object) -> None:
@@ -293,21 +272,18 @@ class ProviderAuth(ProviderError):
     """The key is missing, wrong or not allowed."""
 
     code = "PROVIDER_AUTH"
-    default_reason = "provider_auth"
 
 
 class ProviderQuota(ProviderError):
     """The account is out of credit or over its plan."""
 
     code = "PROVIDER_QUOTA"
-    default_reason = "provider_quota"
 
 
 class ProviderBadReply(ProviderError):
     """The service answered with something that does not follow its own contract."""
 
     code = "PROVIDER_BAD_REPLY"
-    default_reason = "provider_bad_reply"
     default_retryable = True
 
 
@@ -315,7 +291,6 @@ class ModelUnavailable(ProviderError):
     """The language model can't be reached or refused the call."""
 
     code = "MODEL_UNAVAILABLE"
-    default_reason = "model_unavailable"
     default_retryable = True
 
 
@@ -323,7 +298,6 @@ class ModelBadOutput(ProviderError):
     """The language model's answer could not be used after all repairs."""
 
     code = "MODEL_BAD_OUTPUT"
-    default_reason = "model_bad_output"
 
 
 # ---- budget and evidence ----------------------------------------------------------------------------------
@@ -333,7 +307,6 @@ class BudgetExhausted(PinciteError):
     """A cap is reached; `reason` names it (searches, pages, cost_usd, deadline, ...)."""
 
     code = "BUDGET_EXHAUSTED"
-    default_reason = "budget_exhausted"
     default_hint = "Raise the cap, or use a smaller --profile."
 
 
@@ -345,7 +318,6 @@ class CoverageNotMet(EvidenceError):
     """Fewer parts of the question are answered than the caller required; the smaller report is stored and attached."""
 
     code = "COVERAGE_NOT_MET"
-    default_reason = "coverage_not_met"
     default_hint = "Raise max_rounds or add sources; the smaller report is kept under the run."
     report: object = None
     """The `Report`; errors are below reports in the layers, so its type can't be named here."""
@@ -355,14 +327,12 @@ class InsufficientEvidence(EvidenceError):
     """No passage was found that surely answers the question."""
 
     code = "INSUFFICIENT_EVIDENCE"
-    default_reason = "insufficient_evidence"
 
 
 class QuoteMismatch(EvidenceError):
     """A stored quote is not what stands at its place in the stored document."""
 
     code = "QUOTE_MISMATCH"
-    default_reason = "quote_mismatch"
 
 
 # ---- state ------------------------------------------------------------------------------------------------
@@ -376,7 +346,6 @@ class RunNotFound(StateError):
     """There is no run with this id here."""
 
     code = "RUN_NOT_FOUND"
-    default_reason = "run_not_found"
     default_hint = "pincite runs list shows the runs of this home."
 
 
@@ -384,14 +353,12 @@ class RunCancelled(StateError):
     """The run was cancelled; what was paid for is kept."""
 
     code = "RUN_CANCELLED"
-    default_reason = "run_cancelled"
 
 
 class RunFenced(StateError):
     """This process stood still (suspended, frozen) and another one took over its run: the result is there."""
 
     code = "RUN_FENCED"
-    default_reason = "run_fenced"
     default_hint = "Nothing is lost or paid twice: pincite runs show RUN"
 
 
@@ -399,7 +366,6 @@ class StorageUnavailable(StateError):
     """The database or the home folder can't be opened or written."""
 
     code = "STORAGE_UNAVAILABLE"
-    default_reason = "storage_unavailable"
     default_hint = "Check that the home folder is writable, or set PINCITE_HOME to one that is."
 
 
@@ -407,7 +373,6 @@ class StorageFull(StateError):
     """No space left; what was stored before is intact."""
 
     code = "STORAGE_FULL"
-    default_reason = "storage_full"
     default_hint = "Free some space (pincite cache clear), then: pincite runs resume RUN"
 
 
@@ -415,7 +380,6 @@ class SchemaMismatch(StateError):
     """The database was written by a newer Pincite, or a migration is incomplete."""
 
     code = "SCHEMA_MISMATCH"
-    default_reason = "schema_mismatch"
     default_hint = "Upgrade Pincite, or set PINCITE_HOME to another folder."
 
 
@@ -423,7 +387,6 @@ class Locked(StateError):
     """Another process holds what is needed."""
 
     code = "LOCKED"
-    default_reason = "locked"
     default_retryable = True
 
 
@@ -442,7 +405,6 @@ class Internal(PinciteError):
     """A defect in Pincite; please report it."""
 
     code = "INTERNAL"
-    default_reason = "internal"
     default_hint = "This is a defect in Pincite: please report it with the run id."
 
 

@@ -13,8 +13,7 @@ from pincite.domain.errors import ParseError, StorageUnavailable
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
 from pincite.domain.page import Document, Excerpts, Kept, Snapshot
-from pincite.ports import Clock
-from pincite.storage.database import Database, Transaction
+from pincite.storage.database import Scoped, Transaction, reads
 from pincite.storage.evidence import DROPPED, EXCERPTS_KEY
 from pincite.storage.pages import document_bytes, put_document, put_snapshot
 from pincite.storage.schema import blobs, documents, snapshots
@@ -31,44 +30,34 @@ class StoredCapture:
     stored_at: datetime
 
 
-class SqlSnapshotStore:
+class SqlSnapshotStore(Scoped):
     """Implements `ports.SnapshotStore` for one scope."""
-
-    def __init__(self, database: Database, scope: str, clock: Clock) -> None:
-        self._database = database
-        self._scope = scope
-        self._clock = clock
 
     async def put(self, snapshot: Snapshot) -> None:
         """Store it; putting the same id again changes nothing. Errors: StorageFull, StorageUnavailable."""
         await self._database.write(self._scope, lambda tx: put_snapshot(tx, snapshot, self._clock), durable=False)
 
-    async def get(self, snapshot_id: str) -> Snapshot | None:
+    @reads
+    def get(self, tx: Transaction, snapshot_id: str) -> Snapshot | None:
         """The capture, or None. Errors: StorageUnavailable (the stored body is damaged)."""
-        return await self._database.read(self._scope, lambda tx: _get(tx, snapshot_id))
+        return _get(tx, snapshot_id)
 
-    async def of_body(self, url: str, sha256_prefix: str) -> Snapshot | None:
+    @reads
+    def of_body(self, tx: Transaction, url: str, sha256_prefix: str) -> Snapshot | None:
         """The newest capture of that address whose body has a hash that begins so, or None."""
+        bodies = snapshots.c.body_sha256.between(sha256_prefix, sha256_prefix + "g")  # by its index
+        query = tx.select(snapshots, snapshots.c.snapshot_id).where(bodies, snapshots.c.url == url)
+        row = tx.first(query.order_by(snapshots.c.stored_at.desc()).limit(1))
+        return None if row is None else _get(tx, row.snapshot_id)
 
-        def read(tx: Transaction) -> Snapshot | None:
-            bodies = snapshots.c.body_sha256.between(sha256_prefix, sha256_prefix + "g")  # by its index
-            query = tx.select(snapshots, snapshots.c.snapshot_id).where(bodies, snapshots.c.url == url)
-            row = tx.first(query.order_by(snapshots.c.stored_at.desc()).limit(1))
-            return None if row is None else _get(tx, row.snapshot_id)
-
-        return await self._database.read(self._scope, read)
-
-    async def listed(self, since: datetime | None, limit: int) -> Sequence[StoredCapture]:
+    @reads
+    def listed(self, tx: Transaction, since: datetime | None, limit: int) -> Sequence[StoredCapture]:
         """The newest captures stored at that time or later, in the order they were stored; without bodies."""
-
-        def read(tx: Transaction) -> list[StoredCapture]:
-            names = ("snapshot_id", "url", "final_url", "fetched_at", "stored_at")
-            query = tx.select(snapshots, *(snapshots.c[name] for name in names))
-            query = query if since is None else query.where(snapshots.c.stored_at >= since)
-            rows = tx.run(query.order_by(snapshots.c.stored_at.desc(), snapshots.c.snapshot_id).limit(limit))
-            return [StoredCapture(*(getattr(row, name) for name in names)) for row in rows][::-1]
-
-        return await self._database.read(self._scope, read)
+        names = ("snapshot_id", "url", "final_url", "fetched_at", "stored_at")
+        query = tx.select(snapshots, *(snapshots.c[name] for name in names))
+        query = query if since is None else query.where(snapshots.c.stored_at >= since)
+        rows = tx.run(query.order_by(snapshots.c.stored_at.desc(), snapshots.c.snapshot_id).limit(limit))
+        return [StoredCapture(*(getattr(row, name) for name in names)) for row in rows][::-1]
 
 
 def get_blob(tx: Transaction, sha256: str) -> bytes | None:
@@ -109,6 +98,11 @@ def _get(tx: Transaction, snapshot_id: str) -> Snapshot | None:
     body = get_blob(tx, row.body_sha256) if kept is Kept.FULL else b""
     if body is None:
         raise StorageUnavailable(f"the body of {snapshot_id} is missing", reason="corrupt")
+    return snapshot_of(row, body, kept)
+
+
+def snapshot_of(row: Any, body: bytes = b"", kept: Kept = Kept.FULL) -> Snapshot:  # a row of `snapshots`
+    """The capture in a row, with this body."""
     return Snapshot(
         snapshot_id=row.snapshot_id,
         url=row.url,
@@ -129,13 +123,8 @@ def _get(tx: Transaction, snapshot_id: str) -> Snapshot | None:
     )
 
 
-class SqlDocumentStore:
+class SqlDocumentStore(Scoped):
     """Implements `ports.DocumentStore` for one scope."""
-
-    def __init__(self, database: Database, scope: str, clock: Clock) -> None:
-        self._database = database
-        self._scope = scope
-        self._clock = clock
 
     async def put(self, document: Document, snapshot_id: str) -> None:
         """Store it; putting the same id again changes nothing. Errors: StorageFull, StorageUnavailable."""
@@ -144,17 +133,33 @@ class SqlDocumentStore:
             self._scope, lambda tx: put_document(tx, document, snapshot_id, content, self._clock), durable=False
         )
 
-    async def get(self, document_id: str) -> Document | None:
-        """The document, or None. Errors: StorageUnavailable (what is stored is damaged)."""
-        return await self._database.read(self._scope, lambda tx: _get_text(tx, document_id))
+    @reads
+    def get(self, tx: Transaction, document_id: str) -> Document | None:
+        """The document, from whichever capture has it whole, or None. Errors: StorageUnavailable (it is damaged)."""
+        query = tx.select(documents).where(documents.c.document_id == document_id)
+        rows = tx.run(query.order_by(documents.c.stored_at, documents.c.snapshot_id))
+        for content_sha256 in dict.fromkeys(row.content_sha256 for row in rows):
+            if (found := read_document(tx, content_sha256, document_id)) is not None:
+                return found
+        return None
 
-    async def excerpts(self, document_id: str) -> Excerpts | None:
+    @reads
+    def excerpts(self, tx: Transaction, document_id: str) -> Excerpts | None:
         """What is kept in place of the document, or None. Errors: as `get`."""
-        return await self._database.read(self._scope, lambda tx: _excerpts(tx, document_id))
+        rows = tx.run(tx.select(documents).where(documents.c.document_id == document_id))
+        for content_sha256 in dict.fromkeys(row.content_sha256 for row in rows):
+            content = get_blob(tx, content_sha256)
+            if content is not None and isinstance(found := _reading(content), Excerpts):
+                return found
+        return None
 
-    async def newest_for_snapshot(self, snapshot_id: str) -> Document | None:
+    @reads
+    def newest_for_snapshot(self, tx: Transaction, snapshot_id: str) -> Document | None:
         """What was read last out of that capture, by whichever extractor, or None. Errors: as `get`."""
-        return await self._database.read(self._scope, lambda tx: _newest(tx, snapshot_id))
+        of_capture = tx.select(documents).where(documents.c.snapshot_id == snapshot_id)
+        newest = of_capture.order_by(documents.c.stored_at.desc(), documents.c.extractor, documents.c.version)
+        row = tx.first(newest.limit(1))
+        return None if row is None else read_document(tx, row.content_sha256, row.document_id)
 
 
 def _reading(content: bytes) -> Document | Excerpts:
@@ -168,31 +173,6 @@ def _reading(content: bytes) -> Document | Excerpts:
 def excerpts_bytes(excerpts: Excerpts) -> bytes:
     """How excerpts are stored in place of their document."""
     return json.dumps({EXCERPTS_KEY: to_json(excerpts)}, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _get_text(tx: Transaction, document_id: str) -> Document | None:
-    """From whichever capture still has it whole."""
-    query = tx.select(documents).where(documents.c.document_id == document_id)
-    rows = tx.run(query.order_by(documents.c.stored_at, documents.c.snapshot_id))
-    for content_sha256 in dict.fromkeys(row.content_sha256 for row in rows):
-        if (found := read_document(tx, content_sha256, document_id)) is not None:
-            return found
-    return None
-
-
-def _excerpts(tx: Transaction, document_id: str) -> Excerpts | None:
-    rows = tx.run(tx.select(documents).where(documents.c.document_id == document_id))
-    for content_sha256 in dict.fromkeys(row.content_sha256 for row in rows):
-        content = get_blob(tx, content_sha256)
-        if content is not None and isinstance(found := _reading(content), Excerpts):
-            return found
-    return None
-
-
-def _newest(tx: Transaction, snapshot_id: str) -> Document | None:
-    query = tx.select(documents).where(documents.c.snapshot_id == snapshot_id)
-    row = tx.first(query.order_by(documents.c.stored_at.desc(), documents.c.extractor, documents.c.version).limit(1))
-    return None if row is None else read_document(tx, row.content_sha256, row.document_id)
 
 
 def read_document(tx: Transaction, content_sha256: str, document_id: str) -> Document | None:

@@ -1,17 +1,20 @@
-"""Connections to a database server: how long a server that is away is waited for, and how many stay open."""
+"""Connections to a database: how they are opened, how long a server is waited for, and how many stay open."""
 
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final, TypeVar
 
 import anyio
-from sqlalchemy import Engine
+from sqlalchemy import URL, Engine, make_url
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool
 
-from pincite.domain.errors import StorageUnavailable
+from pincite.domain.errors import InvalidSetting, StorageUnavailable
 from pincite.ports import Clock
+from pincite.storage import failures
 
 # Connections to a PostgreSQL that a quiet process keeps; with the queue's two that makes four.
 KEPT_IDLE = 2
@@ -147,3 +150,26 @@ class _Wait:
             return None
         self._next_s = min(pause_s * 2, _LONGEST_PAUSE_S)
         return pause_s
+
+
+def database_url(place: str | Path) -> URL:
+    """The URL of a database at a path (SQLite) or URL. Errors: InvalidSetting (not such a URL)."""
+    text = str(place)
+    if "://" not in text:
+        path = Path(text).absolute()
+        with failures.translated():
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return URL.create("sqlite", database=str(path))
+    try:
+        url = make_url(text)
+    except ArgumentError as error:  # its message repeats the URL, which may hold a password
+        raise InvalidSetting("the database URL can't be parsed", reason="database_url") from error
+    if url.get_backend_name() == "postgresql" or url.drivername == "postgres":
+        return url.set(drivername="postgresql+psycopg")
+    if url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:"):
+        return url.set(drivername="sqlite")
+    raise InvalidSetting(
+        f"a database of the kind {url.get_backend_name()!r} can't be used",
+        reason="database_url",
+        hint="Give a path, sqlite:///PATH or postgresql://USER:PASSWORD@HOST/DATABASE.",
+    )

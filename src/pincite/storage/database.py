@@ -5,11 +5,11 @@ whole in its thread: a cancelled task waits for its end, so that no lock is ever
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -32,13 +32,12 @@ from sqlalchemy import (
     event,
     func,
     insert,
-    make_url,
     select,
     text,
     update,
 )
 from sqlalchemy.dialects import sqlite as sqlite_dialect
-from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DataError, DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from sqlalchemy.pool import QueuePool
 
@@ -46,18 +45,19 @@ from pincite.domain.errors import (
     ExtraNotInstalled,
     Internal,
     InvalidInput,
-    InvalidSetting,
     PinciteError,
     StorageUnavailable,
 )
 from pincite.ports import Clock
 from pincite.runtime.system import CONNECTION, SystemClock, install_extra, make_private
 from pincite.storage import failures, migrations
-from pincite.storage.connections import WAIT_S, IdleConnections, RetryPolicy
+from pincite.storage.connections import WAIT_S, IdleConnections, RetryPolicy, database_url
 from pincite.storage.home_files import can_only_be_read, open_read_only, switch_to_wal
 from pincite.storage.tables import NONE, Values
 
 T = TypeVar("T")
+S = TypeVar("S", bound="Scoped")
+P = ParamSpec("P")
 
 # How long a writer waits for another process: a slow disk is no defect.
 BUSY_TIMEOUT_S = 20.0
@@ -330,6 +330,35 @@ class Database:
             await anyio.to_thread.run_sync(self.close_now, limiter=self._writing)
 
 
+class Scoped:
+    """What one scope has in a database. Its methods are transactions: `reads` and `writes` make them of functions."""
+
+    def __init__(self, database: Database, scope: str, clock: Clock) -> None:
+        self._database = database
+        self._scope = scope
+        self._clock = clock
+
+
+def reads(do: Callable[Concatenate[S, Transaction, P], T]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+    """Makes a method one transaction that reads: it is awaited, and called without `tx`."""
+
+    @wraps(do)
+    async def transaction(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._database.read(self._scope, lambda tx: do(self, tx, *args, **kwargs))
+
+    return transaction
+
+
+def writes(do: Callable[Concatenate[S, Transaction, P], T]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+    """As `reads`, for one that writes; when it raises, nothing has changed."""
+
+    @wraps(do)
+    async def transaction(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._database.write(self._scope, lambda tx: do(self, tx, *args, **kwargs))
+
+    return transaction
+
+
 async def open_database(
     place: str | Path, clock: Clock, *, busy_timeout_s: float = BUSY_TIMEOUT_S, wait_s: float = WAIT_S
 ) -> Database:
@@ -357,7 +386,7 @@ def open_database_now(
     place: str | Path, clock: Clock, busy_timeout_s: float = BUSY_TIMEOUT_S, wait_s: float = WAIT_S
 ) -> Database:
     """As `open_database`, in the calling thread."""
-    url = _url_of(place)
+    url = database_url(place)
     if url.get_backend_name() == "postgresql":
         engine = _postgresql_engine(url, busy_timeout_s)
         database = Database(engine, engine, clock, RetryPolicy(wait_s))
@@ -375,28 +404,6 @@ def open_database_now(
         database.close_now()
         raise
     return database
-
-
-def _url_of(place: str | Path) -> URL:
-    text = str(place)
-    if "://" not in text:
-        path = Path(text).absolute()
-        with failures.translated():
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return URL.create("sqlite", database=str(path))
-    try:
-        url = make_url(text)
-    except ArgumentError as error:  # its message repeats the URL, which may hold a password
-        raise InvalidSetting("the database URL can't be parsed", reason="database_url") from error
-    if url.get_backend_name() == "postgresql" or url.drivername == "postgres":
-        return url.set(drivername="postgresql+psycopg")
-    if url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:"):
-        return url.set(drivername="sqlite")
-    raise InvalidSetting(
-        f"a database of the kind {url.get_backend_name()!r} can't be used",
-        reason="database_url",
-        hint="Give a path, sqlite:///PATH or postgresql://USER:PASSWORD@HOST/DATABASE.",
-    )
 
 
 def _sqlite_engine(url: URL, busy_timeout_s: float, connections: int, *, read_only: bool = False) -> Engine:

@@ -12,7 +12,7 @@ from pincite.domain.events import RunStatus
 from pincite.domain.records import PlannedCall, SettledCall
 from pincite.ports import Clock
 from pincite.runtime.ledger import UNKNOWN_OUTCOME
-from pincite.storage.database import PREPARED, Database, Transaction
+from pincite.storage.database import PREPARED, Database, Scoped, Transaction, reads, writes
 from pincite.storage.schema import (
     DIMENSIONS,
     calls,
@@ -82,7 +82,7 @@ _SETTLE = (
 )
 
 
-class SqlCallStore:
+class SqlCallStore(Scoped):
     """Implements `ports.CallStore`.
 
     A reservation is a change of the run's own row, which also checks the epoch: on PostgreSQL its row lock puts all
@@ -93,11 +93,9 @@ class SqlCallStore:
     """
 
     def __init__(self, database: Database, scope: str, run_id: str, epoch: int | None, clock: Clock) -> None:
-        self._database = database
-        self._scope = scope
+        super().__init__(database, scope, clock)
         self._run_id = run_id
         self._epoch = epoch
-        self._clock = clock
 
     async def load(self) -> Mapping[str, str]:
         """Final outcomes by key; what an earlier owner left in flight is charged its estimate.
@@ -108,48 +106,9 @@ class SqlCallStore:
             return await self._database.read(self._scope, lambda tx: self._outcomes(tx, (OK, ERROR, RETRY, REFUSED)))
         return await self._database.write(self._scope, self._load)
 
-    async def reserve(self, call: PlannedCall) -> None:
+    @writes
+    def reserve(self, tx: Transaction, call: PlannedCall) -> None:
         """Take the estimate out of the budget and note the call. Errors: BudgetExhausted, RunFenced."""
-        await self._database.write(self._scope, lambda tx: self._reserve(tx, call))
-
-    async def refuse(self, call: PlannedCall, outcome: str) -> None:
-        """Note a call that was not made because a cap was reached. Errors: RunFenced."""
-        await self._database.write(self._scope, lambda tx: self._refuse(tx, call, outcome))
-
-    async def settle(self, call: PlannedCall, settled: SettledCall) -> None:
-        """Exchange the estimate for what was used and note the outcome. Errors: RunFenced."""
-        await self._database.write(self._scope, lambda tx: self._settle(tx, call, settled))
-
-    async def confirm(self) -> None:
-        """Return when the run is still owned at this epoch. Errors: RunFenced."""
-
-        def look(tx: Transaction) -> None:
-            if tx.first(_RUN, in_run=self._run_id, at_epoch=self._epoch) is None:
-                raise self._fenced()
-
-        await self._database.read(self._scope, look)
-
-    async def spent(self) -> Usage:
-        """What the run has settled so far."""
-        return await self._database.read(self._scope, self._spent)
-
-    def _fenced(self) -> RunFenced:
-        return RunFenced(f"run {self._run_id} is no longer ours: another worker took it, or it has ended")
-
-    def _load(self, tx: Transaction) -> Mapping[str, str]:
-        self._own(tx, _EXCHANGE, **_exchange(Usage(), Usage()))
-        left = tx.run(tx.select(calls).where(calls.c.run_id == self._run_id, calls.c.status == RESERVED))
-        for row in left:
-            self._charge(tx, row)
-        return self._outcomes(tx, (OK, ERROR))
-
-    def _outcomes(self, tx: Transaction, statuses: tuple[str, ...]) -> dict[str, str]:
-        query = tx.select(calls, calls.c.call_key, calls.c.outcome)
-        rows = tx.run(query.where(calls.c.run_id == self._run_id, calls.c.status.in_(statuses)))
-        # What went out and never came back is not on record: the call is made anew.
-        return {row.call_key: row.outcome for row in rows if row.outcome != UNKNOWN_OUTCOME}
-
-    def _reserve(self, tx: Transaction, call: PlannedCall) -> None:
         # The budget first: on PostgreSQL it locks the run's row, so that no other call of the run looks at `calls`
         # meanwhile.
         self._own(tx, _TAKE, **usage_values("asked", call.estimate))
@@ -163,29 +122,16 @@ class SqlCallStore:
         statement = tx.update(calls).where(*self._this(call.key)).values(started_at=self._clock.now(), **values)
         tx.change(statement.values(usage_values("estimate", call.estimate)))
 
-    def _refuse(self, tx: Transaction, call: PlannedCall, outcome: str) -> None:
+    @writes
+    def refuse(self, tx: Transaction, call: PlannedCall, outcome: str) -> None:
+        """Note a call that was not made because a cap was reached. Errors: RunFenced."""
         self._own(tx, _EXCHANGE, **_exchange(Usage(), Usage()))
         if tx.first(_FIND, in_run=self._run_id, of_key=call.key) is None:
             self._insert(tx, call, REFUSED, outcome, usage_values("estimate", Usage()))
 
-    def _insert(
-        self, tx: Transaction, call: PlannedCall, status: str, outcome: str | None, estimate: Mapping[str, int]
-    ) -> None:
-        tx.insert(
-            calls,
-            run_id=self._run_id,
-            call_key=call.key,
-            kind=call.kind,
-            request=call.request,
-            status=status,
-            outcome=outcome,
-            epoch=self._epoch,
-            attempts=1 if status == RESERVED else 0,
-            started_at=self._clock.now(),
-            **estimate,
-        )
-
-    def _settle(self, tx: Transaction, call: PlannedCall, settled: SettledCall) -> None:
+    @writes
+    def settle(self, tx: Transaction, call: PlannedCall, settled: SettledCall) -> None:
+        """Exchange the estimate for what was used and note the outcome. Errors: RunFenced."""
         self._own(tx, _EXCHANGE, **_exchange(call.estimate, settled.usage))
         row = tx.first(
             _SETTLE,
@@ -204,6 +150,51 @@ class SqlCallStore:
         tx.insert_many(provider_attempts, self._attempts(call, settled, row.attempts))
         for snapshot_id in settled.snapshot_ids:
             tx.insert_new(run_snapshots, run_id=self._run_id, snapshot_id=snapshot_id)
+
+    @reads
+    def confirm(self, tx: Transaction) -> None:
+        """Return when the run is still owned at this epoch. Errors: RunFenced."""
+        if tx.first(_RUN, in_run=self._run_id, at_epoch=self._epoch) is None:
+            raise self._fenced()
+
+    @reads
+    def spent(self, tx: Transaction) -> Usage:
+        """What the run has settled so far."""
+        row = tx.first(tx.select(runs).where(runs.c.run_id == self._run_id))
+        return Usage() if row is None else usage_of("spent", row)
+
+    def _fenced(self) -> RunFenced:
+        return RunFenced(f"run {self._run_id} is no longer ours: another worker took it, or it has ended")
+
+    def _load(self, tx: Transaction) -> Mapping[str, str]:
+        self._own(tx, _EXCHANGE, **_exchange(Usage(), Usage()))
+        left = tx.run(tx.select(calls).where(calls.c.run_id == self._run_id, calls.c.status == RESERVED))
+        for row in left:
+            self._charge(tx, row)
+        return self._outcomes(tx, (OK, ERROR))
+
+    def _outcomes(self, tx: Transaction, statuses: tuple[str, ...]) -> dict[str, str]:
+        query = tx.select(calls, calls.c.call_key, calls.c.outcome)
+        rows = tx.run(query.where(calls.c.run_id == self._run_id, calls.c.status.in_(statuses)))
+        # What went out and never came back is not on record: the call is made anew.
+        return {row.call_key: row.outcome for row in rows if row.outcome != UNKNOWN_OUTCOME}
+
+    def _insert(
+        self, tx: Transaction, call: PlannedCall, status: str, outcome: str | None, estimate: Mapping[str, int]
+    ) -> None:
+        tx.insert(
+            calls,
+            run_id=self._run_id,
+            call_key=call.key,
+            kind=call.kind,
+            request=call.request,
+            status=status,
+            outcome=outcome,
+            epoch=self._epoch,
+            attempts=1 if status == RESERVED else 0,
+            started_at=self._clock.now(),
+            **estimate,
+        )
 
     def _attempts(self, call: PlannedCall, settled: SettledCall, attempt: int) -> list[dict[str, Any]]:
         return [
@@ -236,10 +227,6 @@ class SqlCallStore:
             raise self._fenced()
         # Still ours, so a cap refused it.
         raise _over(row, amounts)
-
-    def _spent(self, tx: Transaction) -> Usage:
-        row = tx.first(tx.select(runs).where(runs.c.run_id == self._run_id))
-        return Usage() if row is None else usage_of("spent", row)
 
     def _this(self, key: str) -> tuple[ColumnElement[bool], ...]:
         return calls.c.run_id == self._run_id, calls.c.call_key == key

@@ -15,9 +15,9 @@ import anyio
 from sqlalchemy import ColumnElement, Row, Table
 
 from pincite.domain.events import RunStatus
-from pincite.domain.page import Kept, Snapshot, excerpts_of
+from pincite.domain.page import Kept, excerpts_of
 from pincite.ports import Clock
-from pincite.storage.captures import excerpts_bytes, read_document, unpacked
+from pincite.storage.captures import excerpts_bytes, read_document, snapshot_of, unpacked
 from pincite.storage.database import Database, Transaction
 from pincite.storage.evidence import DROPPED
 from pincite.storage.pages import put_blob
@@ -159,7 +159,7 @@ def settle(tx: Transaction, snapshot_ids: Sequence[str], rules: Retention, clock
     count = 0
     for snapshot_id in snapshot_ids:
         row = tx.first(tx.select(snapshots).where(snapshots.c.snapshot_id == snapshot_id))
-        kept = Kept.FULL if row is None else rules.of(_described(row))
+        kept = Kept.FULL if row is None else rules.of(snapshot_of(row))
         users = tx.select(run_snapshots, run_snapshots.c.run_id).where(run_snapshots.c.snapshot_id == snapshot_id)
         live = tx.select(runs, runs.c.run_id).where(runs.c.run_id.in_(users), runs.c.status.in_(_LIVE))
         if kept is Kept.FULL or tx.first(live.limit(1)) is not None:
@@ -172,28 +172,10 @@ def settle(tx: Transaction, snapshot_ids: Sequence[str], rules: Retention, clock
     return count
 
 
-def _described(row: Any) -> Snapshot:  # a row of `snapshots`
-    """The capture as far as rules look at it."""
-    return Snapshot(
-        snapshot_id=row.snapshot_id,
-        url=row.url,
-        final_url=row.final_url,
-        canonical_url=row.canonical_url,
-        status=row.status,
-        content_type=row.content_type,
-        headers=(),
-        body=b"",
-        body_sha256=row.body_sha256,
-        fetched_at=row.fetched_at,
-        via=row.via,
-        usage_signals=tuple(row.usage_signals),
-    )
-
-
 def _drop_body(tx: Transaction, body_sha256: str, kept: Kept, rules: Retention) -> None:
     """Empty the body, unless another capture with the same bytes may be kept whole."""
     others = tx.run(tx.select(snapshots).where(snapshots.c.body_sha256 == body_sha256))
-    if any(rules.of(_described(other)) is Kept.FULL for other in others):
+    if any(rules.of(snapshot_of(other)) is Kept.FULL for other in others):
         return
     # Rules may have been loosened since: what was cut back under the stricter one can't come back.
     known = tx.first(tx.select(blobs, blobs.c.encoding).where(blobs.c.sha256 == body_sha256))

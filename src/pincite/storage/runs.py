@@ -1,11 +1,11 @@
 """Runs and their reports in the database: who owns a run, until when, and what came of it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import and_, or_
+from sqlalchemy import Column, ColumnElement, and_, or_
 
 from pincite.domain.budget import Budget
 from pincite.domain.codec import from_json, to_json
@@ -14,37 +14,61 @@ from pincite.domain.events import Event, RunStatus
 from pincite.domain.records import CallRecord, RunRecord
 from pincite.domain.report import Report
 from pincite.domain.search import ProviderAttempt
-from pincite.ports import Clock
 from pincite.runtime.lease import is_gone
 from pincite.storage import retention
-from pincite.storage.database import Database, Transaction
+from pincite.storage.database import Scoped, Transaction, reads, writes
 from pincite.storage.events import read_events
 from pincite.storage.queue import Redelivery, redelivery_of
 from pincite.storage.reports import get_report, put_report
 from pincite.storage.schema import DIMENSIONS, calls, nano_usd, provider_attempts, runs, usage_of, usd
 
 ACTIVE: Final = (RunStatus.QUEUED, RunStatus.RUNNING)
+# A run that nobody owns and any worker may be offered.
+_WAITING: Final[Mapping[str, object]] = {
+    "status": RunStatus.QUEUED,
+    "for_workers": True,
+    "offered_at_s": 0.0,
+    "lease_until_s": 0.0,
+    "worker": "",
+}
 
 
-class SqlRunStore:
+class SqlRunStore(Scoped):
     """Implements `ports.RunStore` for one scope."""
 
-    def __init__(self, database: Database, scope: str, clock: Clock) -> None:
-        self._database = database
-        self._scope = scope
-        self._clock = clock
-
-    async def create(self, record: RunRecord) -> None:
+    @writes
+    def create(self, tx: Transaction, record: RunRecord) -> None:
         """Store a new run. Errors: Conflict (the id is taken), StorageFull, StorageUnavailable."""
-        if not await self._database.write(self._scope, lambda tx: _create(tx, record)):
+        is_new = tx.insert_new(
+            runs,
+            run_id=record.run_id,
+            question=record.question,
+            status=record.status,
+            reason=record.reason,
+            inputs=dict(record.inputs),
+            budget=to_json(record.budget),
+            created_at=record.created_at,
+            updated_at=record.updated_at,
+            epoch=record.epoch,
+            project=record.project,
+            priority=record.priority,
+            for_workers=record.for_workers,
+            request_id=record.request_id,
+            cancel_requested=False,
+            **_caps(record.budget),
+        )
+        if not is_new:
             raise Conflict(f"there is a run {record.run_id} already", reason="run_exists")
 
-    async def get(self, run_id: str) -> RunRecord:
+    @reads
+    def get(self, tx: Transaction, run_id: str) -> RunRecord:
         """The run. Errors: RunNotFound."""
-        return await self._database.read(self._scope, lambda tx: _record(_row(tx, run_id)))
+        return _record(_row(tx, run_id))
 
-    async def list(
+    @reads
+    def list(
         self,
+        tx: Transaction,
         limit: int = 50,
         *,
         before: tuple[datetime, str] | None = None,
@@ -52,103 +76,41 @@ class SqlRunStore:
         status: RunStatus | None = None,
     ) -> Sequence[RunRecord]:
         """The newest runs first (of a project, of a status); with `before` (time and id of a run) those after it."""
-        return await self._database.read(self._scope, lambda tx: _newest(tx, limit, before, project, status))
+        # By time and id: pages of a list neither repeat nor lose runs that began in the same moment.
+        query = tx.select(runs).order_by(runs.c.created_at.desc(), runs.c.run_id.desc()).limit(limit)
+        if project is not None:
+            query = query.where(runs.c.project == project)
+        if status is not None:
+            query = query.where(runs.c.status == status)
+        if before is not None:
+            query = query.where(_earlier(runs.c.created_at, runs.c.run_id, before))
+        return tuple(_record(row) for row in tx.run(query))
 
-    async def take(self, run_id: str, worker: str, lease_s: float) -> RunRecord:
+    @writes
+    def take(self, tx: Transaction, run_id: str, worker: str, lease_s: float) -> RunRecord:
         """Own the run: status running, epoch one higher, until `lease_s` from now. A finished run is opened again.
 
         A run whose owner is a process of this machine that is gone is free at once, any other when its lease ends.
 
         Errors: RunNotFound, Locked (a live worker has it).
         """
-        return await self._database.write(self._scope, lambda tx: self._take(tx, run_id, worker, lease_s))
-
-    async def claim(self, run_id: str, worker: str, lease_s: float, at_most: int) -> RunRecord | None:
-        """As `take`, for a worker that was offered the run; None when there is nothing to do.
-
-        It has ended or is gone, a live worker has it, it waits after a death, or the scope has `at_most` runs in work
-        already. Owners that died one after the other without finishing a call are counted in `deaths`, as far as the
-        run itself may have killed them; what somebody asked to cancel before its owner died is cancelled.
-        """
-        return await self._database.write(self._scope, lambda tx: self._claim(tx, run_id, worker, lease_s, at_most))
-
-    async def renew(self, run_id: str, epoch: int, lease_s: float) -> bool:
-        """Keep owning the run; whether somebody asked to cancel it. Errors: RunFenced."""
-        return await self._database.write(
-            self._scope,
-            lambda tx: self._own(tx, run_id, epoch, lease_until_s=tx.now_s() + lease_s),
-            durable=False,
-        )
-
-    async def cancel(self, run_id: str) -> RunStatus:
-        """Ask the owner to stop, or cancel at once where nobody owns it; the status now. Errors: RunNotFound."""
-        return await self._database.write(self._scope, lambda tx: self._cancel(tx, run_id))
-
-    async def finish(self, run_id: str, epoch: int, status: RunStatus, reason: str = "") -> None:
-        """Give the run its final status and release it. Errors: RunFenced."""
-        await self._database.write(
-            self._scope,
-            lambda tx: self._own(
-                tx, run_id, epoch, status=status, reason=reason, lease_until_s=0.0, worker="", cancel_requested=False
-            ),
-        )
-
-    async def queue(self, run_id: str, priority: int) -> bool:
-        """Have the run wait for a worker, also an ended one; False where one has it. Errors: RunNotFound."""
-        return await self._database.write(self._scope, lambda tx: self._queue(tx, run_id, priority))
-
-    async def hand_back(self, run_id: str, epoch: int) -> None:
-        """Let another worker go on with the run, at once. Errors: RunFenced."""
-        # The epoch stays: whoever takes the run next raises it, and until then nobody writes.
-        back: dict[str, object] = {
-            "status": RunStatus.QUEUED,
-            "for_workers": True,
-            "offered_at_s": 0.0,
-            "lease_until_s": 0.0,
-            "worker": "",
-        }
-        await self._database.write(self._scope, lambda tx: self._own(tx, run_id, epoch, **back))
-
-    async def put_report(self, report: Report) -> None:
-        """Store a version of the run's report with its claims and citations; the same version replaces itself."""
-        await self._database.write(self._scope, lambda tx: put_report(tx, report))
-
-    async def get_report(self, run_id: str, version: int | None = None) -> Report | None:
-        """The newest version (or this one), or None. Errors: StorageUnavailable (the stored report is damaged)."""
-        return await self._database.read(self._scope, lambda tx: get_report(tx, run_id, version))
-
-    async def events(self, run_id: str, after: int = 0, limit: int | None = None) -> Sequence[Event]:
-        """The events of the run numbered above `after`, in order; the first `limit` of them."""
-        return await self._database.read(self._scope, lambda tx: read_events(tx, run_id, after, limit))
-
-    async def calls(self, run_id: str) -> Sequence[CallRecord]:
-        """Every outside call of the run in the order they were first made."""
-        return await self._database.read(self._scope, lambda tx: _calls(tx, run_id))
-
-    async def latest_calls(
-        self, limit: int, *, before: tuple[datetime, str] | None = None, kind: str | None = None
-    ) -> Sequence[tuple[str, CallRecord]]:
-        """Outside calls of all runs, each with its run's id, newest first; `before` is time and key of a call."""
-        return await self._database.read(self._scope, lambda tx: _latest_calls(tx, limit, before, kind))
-
-    async def delete(self, run_id: str) -> None:
-        """Forget the run, its reports, and the captures that nothing else refers to.
-
-        Errors: RunNotFound, Locked (it is running).
-        """
-        await self._database.write(self._scope, lambda tx: self._delete(tx, run_id))
-
-    def _take(self, tx: Transaction, run_id: str, worker: str, lease_s: float) -> RunRecord:
         row = _row(tx, run_id)
         now_s = tx.now_s()
-        self._free_or_locked(row, now_s)
+        _free_or_locked(row, now_s)
         # Asked for by a person: what is held against the run from earlier tries is forgiven.
         taken = self._own_anew(tx, row, worker, now_s + lease_s, deaths=0, losses=0, not_before_s=0.0)
         if taken is None:
             raise Locked(f"another worker took run {run_id} at the same moment", reason="run_owned")
         return taken
 
-    def _claim(self, tx: Transaction, run_id: str, worker: str, lease_s: float, at_most: int) -> RunRecord | None:
+    @writes
+    def claim(self, tx: Transaction, run_id: str, worker: str, lease_s: float, at_most: int) -> RunRecord | None:
+        """As `take`, for a worker that was offered the run; None when there is nothing to do.
+
+        It has ended or is gone, a live worker has it, it waits after a death, or the scope has `at_most` runs in work
+        already. Owners that died one after the other without finishing a call are counted in `deaths`, as far as the
+        run itself may have killed them; what somebody asked to cancel before its owner died is cancelled.
+        """
         tx.one_at_a_time("claim")  # two workers must not both take the last place of the scope
         row = tx.first(tx.select(runs).where(runs.c.run_id == run_id))
         now_s = tx.now_s()
@@ -177,40 +139,103 @@ class SqlRunStore:
         held = {"losses": redelivery.losses, "not_before_s": 0.0}
         return self._own_anew(tx, row, worker, now_s + lease_s, deaths=redelivery.deaths, **held)
 
-    def _let_wait(self, tx: Transaction, row: Any, redelivery: Redelivery, now_s: float) -> None:  # a row of `runs`
-        """Have the run wait for its next owner."""
-        values: dict[str, object] = {
-            "status": RunStatus.QUEUED,
-            "for_workers": True,
-            "worker": "",
-            "lease_until_s": 0.0,
-        }
-        # A higher epoch, though nobody owns it: the owner that counts as dead may only be frozen, and wakes fenced.
-        values |= {"epoch": row.epoch + 1, "offered_at_s": 0.0, "in_company": False}
-        values |= {"losses": redelivery.losses, "deaths": redelivery.deaths, "not_before_s": now_s + redelivery.wait_s}
-        as_found = (runs.c.run_id == row.run_id, runs.c.epoch == row.epoch, runs.c.lease_until_s == row.lease_until_s)
-        tx.change(tx.update(runs).where(*as_found).values(updated_at=self._clock.now(), **values))
+    async def renew(self, run_id: str, epoch: int, lease_s: float) -> bool:
+        """Keep owning the run; whether somebody asked to cancel it. Errors: RunFenced."""
+        return await self._database.write(
+            self._scope,
+            lambda tx: self._own(tx, run_id, epoch, lease_until_s=tx.now_s() + lease_s),
+            durable=False,
+        )
 
-    def _queue(self, tx: Transaction, run_id: str, priority: int) -> bool:
+    @writes
+    def cancel(self, tx: Transaction, run_id: str) -> RunStatus:
+        """Ask the owner to stop, or cancel at once where nobody owns it; the status now. Errors: RunNotFound."""
+        return self._cancel(tx, run_id)
+
+    @writes
+    def finish(self, tx: Transaction, run_id: str, epoch: int, status: RunStatus, reason: str = "") -> None:
+        """Give the run its final status and release it. Errors: RunFenced."""
+        ended = {"lease_until_s": 0.0, "worker": "", "cancel_requested": False}
+        self._own(tx, run_id, epoch, status=status, reason=reason, **ended)
+
+    @writes
+    def queue(self, tx: Transaction, run_id: str, priority: int) -> bool:
+        """Have the run wait for a worker, also an ended one; False where one has it. Errors: RunNotFound."""
         row = _row(tx, run_id)
         if _is_live(row, tx.now_s()):
             return False
-        values: dict[str, object] = {"status": RunStatus.QUEUED, "for_workers": True, "offered_at_s": 0.0}
-        values |= {"priority": priority, "deaths": 0, "reason": "", "cancel_requested": False, "lease_until_s": 0.0}
-        values |= {"losses": 0, "not_before_s": 0.0}
+        values = {**_WAITING, "priority": priority, "reason": "", "cancel_requested": False}
+        values |= {"deaths": 0, "losses": 0, "not_before_s": 0.0}
         values["epoch"] = row.epoch + 1 if row.epoch else 0  # one that nobody had has no owner to be fenced
-        # Compare and swap: between the look and here another worker may have taken it.
-        as_found = (runs.c.run_id == run_id, runs.c.epoch == row.epoch, runs.c.lease_until_s == row.lease_until_s)
-        waiting = tx.update(runs).where(*as_found).values(updated_at=self._clock.now(), worker="", **values)
+        waiting = tx.update(runs).where(*_as_found(row)).values(updated_at=self._clock.now(), **values)
         return tx.change(waiting) == 1
+
+    @writes
+    def hand_back(self, tx: Transaction, run_id: str, epoch: int) -> None:
+        """Let another worker go on with the run, at once. Errors: RunFenced."""
+        # The epoch stays: whoever takes the run next raises it, and until then nobody writes.
+        self._own(tx, run_id, epoch, **_WAITING)
+
+    @writes
+    def put_report(self, tx: Transaction, report: Report) -> None:
+        """Store a version of the run's report with its claims and citations; the same version replaces itself."""
+        put_report(tx, report)
+
+    @reads
+    def get_report(self, tx: Transaction, run_id: str, version: int | None = None) -> Report | None:
+        """The newest version (or this one), or None. Errors: StorageUnavailable (the stored report is damaged)."""
+        return get_report(tx, run_id, version)
+
+    @reads
+    def events(self, tx: Transaction, run_id: str, after: int = 0, limit: int | None = None) -> Sequence[Event]:
+        """The events of the run numbered above `after`, in order; the first `limit` of them."""
+        return read_events(tx, run_id, after, limit)
+
+    @reads
+    def calls(self, tx: Transaction, run_id: str) -> Sequence[CallRecord]:
+        """Every outside call of the run in the order they were first made."""
+        tried: dict[str, list[ProviderAttempt]] = {}
+        attempts = tx.select(provider_attempts).where(provider_attempts.c.run_id == run_id)
+        for row in tx.run(attempts.order_by(provider_attempts.c.attempt, provider_attempts.c.n)):
+            attempt = ProviderAttempt(row.provider, row.outcome, row.latency_ms, usd(row.cost_nanousd), row.detail)
+            tried.setdefault(row.call_key, []).append(attempt)
+        made = tx.select(calls).where(calls.c.run_id == run_id).order_by(calls.c.started_at, calls.c.call_key)
+        return tuple(_call(row, tuple(tried.get(row.call_key, ()))) for row in tx.run(made))
+
+    @reads
+    def latest_calls(
+        self, tx: Transaction, limit: int, *, before: tuple[datetime, str] | None = None, kind: str | None = None
+    ) -> Sequence[tuple[str, CallRecord]]:
+        """Outside calls of all runs, each with its run's id, newest first; `before` is time and key of a call."""
+        query = tx.select(calls).order_by(calls.c.started_at.desc(), calls.c.call_key.desc()).limit(limit)
+        if before is not None:
+            query = query.where(_earlier(calls.c.started_at, calls.c.call_key, before))
+        if kind is not None:
+            query = query.where(calls.c.kind == kind)
+        return tuple((row.run_id, _call(row, ())) for row in tx.run(query))
+
+    @writes
+    def delete(self, tx: Transaction, run_id: str) -> None:
+        """Forget the run, its reports, and the captures that nothing else refers to.
+
+        Errors: RunNotFound, Locked (it is running).
+        """
+        _free_or_locked(_row(tx, run_id), tx.now_s())
+        retention.delete_runs(tx, (run_id,))
+
+    def _let_wait(self, tx: Transaction, row: Any, redelivery: Redelivery, now_s: float) -> None:  # a row of `runs`
+        """Have the run wait for its next owner."""
+        # A higher epoch, though nobody owns it: the owner that counts as dead may only be frozen, and wakes fenced.
+        values = {**_WAITING, "epoch": row.epoch + 1, "in_company": False}
+        values |= {"losses": redelivery.losses, "deaths": redelivery.deaths, "not_before_s": now_s + redelivery.wait_s}
+        tx.change(tx.update(runs).where(*_as_found(row)).values(updated_at=self._clock.now(), **values))
 
     def _own_anew(
         self, tx: Transaction, row: Any, worker: str, until_s: float, *, deaths: int, **held: object
     ) -> RunRecord | None:
         taken = tx.first(
             tx.update(runs)
-            # Epoch and lease as they were read: of two workers that saw it free one changes the row, the other none.
-            .where(runs.c.run_id == row.run_id, runs.c.epoch == row.epoch, runs.c.lease_until_s == row.lease_until_s)
+            .where(*_as_found(row))
             .values(
                 status=RunStatus.RUNNING,
                 reason="",
@@ -226,15 +251,6 @@ class SqlRunStore:
             .returning(runs)
         )
         return None if taken is None else _record(taken)
-
-    def _free_or_locked(self, row: Any, now_s: float) -> None:  # a row of `runs`
-        if _is_live(row, now_s):
-            raise Locked(
-                f"run {row.run_id} is being worked on by {row.worker}",
-                reason="run_owned",
-                hint="Wait for it, or stop it with: pincite runs cancel RUN",
-                retry_after_s=max(row.lease_until_s - now_s, 0.0),
-            )
 
     def _own(self, tx: Transaction, run_id: str, epoch: int, **values: object) -> bool:
         row = tx.first(
@@ -258,30 +274,20 @@ class SqlRunStore:
         tx.change(tx.update(runs).where(runs.c.run_id == run_id).values(updated_at=self._clock.now(), **values))
         return RunStatus(row.status) if owned else RunStatus.CANCELLED
 
-    def _delete(self, tx: Transaction, run_id: str) -> None:
-        self._free_or_locked(_row(tx, run_id), tx.now_s())
-        retention.delete_runs(tx, (run_id,))
+
+def _as_found(row: Any) -> tuple[ColumnElement[bool], ...]:  # a row of `runs`
+    """The row, if nobody changed its owner since: of two workers that saw it free one changes it, the other none."""
+    return runs.c.run_id == row.run_id, runs.c.epoch == row.epoch, runs.c.lease_until_s == row.lease_until_s
 
 
-def _create(tx: Transaction, record: RunRecord) -> bool:
-    return tx.insert_new(
-        runs,
-        run_id=record.run_id,
-        question=record.question,
-        status=record.status,
-        reason=record.reason,
-        inputs=dict(record.inputs),
-        budget=to_json(record.budget),
-        created_at=record.created_at,
-        updated_at=record.updated_at,
-        epoch=record.epoch,
-        project=record.project,
-        priority=record.priority,
-        for_workers=record.for_workers,
-        request_id=record.request_id,
-        cancel_requested=False,
-        **_caps(record.budget),
-    )
+def _free_or_locked(row: Any, now_s: float) -> None:  # a row of `runs`
+    if _is_live(row, now_s):
+        raise Locked(
+            f"run {row.run_id} is being worked on by {row.worker}",
+            reason="run_owned",
+            hint="Wait for it, or stop it with: pincite runs cancel RUN",
+            retry_after_s=max(row.lease_until_s - now_s, 0.0),
+        )
 
 
 def _is_live(row: Any, now_s: float) -> bool:  # a row of `runs`
@@ -305,46 +311,10 @@ def _row(tx: Transaction, run_id: str) -> Any:  # a row of `runs`
     return row
 
 
-def _newest(
-    tx: Transaction,
-    limit: int,
-    before: tuple[datetime, str] | None,
-    project: str | None,
-    status: RunStatus | None,
-) -> Sequence[RunRecord]:
-    # By time and id: pages of a list neither repeat nor lose runs that began in the same moment.
-    query = tx.select(runs).order_by(runs.c.created_at.desc(), runs.c.run_id.desc()).limit(limit)
-    if project is not None:
-        query = query.where(runs.c.project == project)
-    if status is not None:
-        query = query.where(runs.c.status == status)
-    if before is not None:
-        at, run_id = before
-        same_moment = and_(runs.c.created_at == at, runs.c.run_id < run_id)
-        query = query.where(or_(runs.c.created_at < at, same_moment))
-    return tuple(_record(row) for row in tx.run(query))
-
-
-def _calls(tx: Transaction, run_id: str) -> Sequence[CallRecord]:
-    tried: dict[str, list[ProviderAttempt]] = {}
-    attempts = tx.select(provider_attempts).where(provider_attempts.c.run_id == run_id)
-    for row in tx.run(attempts.order_by(provider_attempts.c.attempt, provider_attempts.c.n)):
-        attempt = ProviderAttempt(row.provider, row.outcome, row.latency_ms, usd(row.cost_nanousd), row.detail)
-        tried.setdefault(row.call_key, []).append(attempt)
-    made = tx.select(calls).where(calls.c.run_id == run_id).order_by(calls.c.started_at, calls.c.call_key)
-    return tuple(_call(row, tuple(tried.get(row.call_key, ()))) for row in tx.run(made))
-
-
-def _latest_calls(
-    tx: Transaction, limit: int, before: tuple[datetime, str] | None, kind: str | None
-) -> Sequence[tuple[str, CallRecord]]:
-    query = tx.select(calls).order_by(calls.c.started_at.desc(), calls.c.call_key.desc()).limit(limit)
-    if before is not None:
-        at, key = before
-        query = query.where(or_(calls.c.started_at < at, and_(calls.c.started_at == at, calls.c.call_key < key)))
-    if kind is not None:
-        query = query.where(calls.c.kind == kind)
-    return tuple((row.run_id, _call(row, ())) for row in tx.run(query))
+def _earlier(time: Column[Any], key: Column[Any], before: tuple[datetime, str]) -> ColumnElement[bool]:
+    """Whether a row comes before that time and key: in the same moment, by its key."""
+    at, than = before
+    return or_(time < at, and_(time == at, key < than))
 
 
 def _call(row: Any, attempts: tuple[ProviderAttempt, ...]) -> CallRecord:  # a row of `calls`

@@ -7,14 +7,14 @@ from decimal import Decimal
 from itertools import count
 from typing import Any, Final
 
-from sqlalchemy import func
+from sqlalchemy import ColumnElement, func
 
 from pincite.domain.codec import utc_text
 from pincite.domain.events import RunStatus
 from pincite.domain.ids import sha256_hex
 from pincite.domain.records import ApiKey, Webhook
 from pincite.ports import Clock
-from pincite.storage.database import AcrossScopes, Database, Transaction
+from pincite.storage.database import AcrossScopes, Database, Scoped, Transaction, reads, writes
 from pincite.storage.schema import api_keys, nano_usd, request_keys, runs, server_secrets, spendings, usd, webhooks
 
 # Who repeats a request does so within minutes or days; Stripe keeps its keys for one day at least.
@@ -25,85 +25,78 @@ _ALL: Final = AcrossScopes()
 _PUBLIC: Final = "public"
 
 
-class SqlServerMemory:
+class SqlServerMemory(Scoped):
     """The memory of a server for one scope."""
-
-    def __init__(self, database: Database, scope: str, clock: Clock) -> None:
-        self._database = database
-        self._scope = scope
-        self._clock = clock
 
     # ---- idempotency keys ----
 
-    async def started_with(self, key: str) -> tuple[str, str] | None:
+    @reads
+    def started_with(self, tx: Transaction, key: str) -> tuple[str, str] | None:
         """The hash of the body that came with an idempotency key, and the run it started; None for a new key."""
-        return await self._database.read(self._scope, lambda tx: _started_with(tx, key))
+        return _started_with(tx, key)
 
-    async def remember(self, key: str, body_sha256: str, run_id: str) -> tuple[str, str]:
+    @writes
+    def remember(self, tx: Transaction, key: str, body_sha256: str, run_id: str) -> tuple[str, str]:
         """As `started_with`, once the key is on record: with this run, or with the one of whoever was faster."""
-        return await self._database.write(self._scope, lambda tx: self._remember(tx, key, body_sha256, run_id))
+        now = self._clock.now()
+        # Here and not in a sweep: whoever adds keys pays for those that are past their time.
+        tx.change(tx.delete(request_keys).where(request_keys.c.created_at < now - KEYS_KEPT))
+        tx.insert_new(request_keys, request_key=_hashed(key), body_sha256=body_sha256, run_id=run_id, created_at=now)
+        return _started_with(tx, key) or (body_sha256, run_id)
 
     # ---- what an API key spends in a day ----
 
-    async def taken(self, key_name: str, day: str) -> Decimal:
+    @reads
+    def taken(self, tx: Transaction, key_name: str, day: str) -> Decimal:
         """What a key has spent or set aside on a day (`2026-11-22`)."""
-        return await self._database.read(self._scope, lambda tx: _taken(tx, key_name, day))
+        row = tx.first(tx.select(spendings).where(*_of_day(key_name, day)))
+        return Decimal(0) if row is None else usd(row.taken_nanousd)
 
-    async def take(self, key_name: str, day: str, amount: Decimal, cap: Decimal) -> bool:
+    @writes
+    def take(self, tx: Transaction, key_name: str, day: str, amount: Decimal, cap: Decimal) -> bool:
         """Set an amount aside, if it fits under the cap of the day; whether it did."""
-        return await self._database.write(self._scope, lambda tx: _take(tx, key_name, day, amount, cap))
+        tx.insert_new(spendings, key_name=key_name, day=day, taken_nanousd=0)
+        more = spendings.c.taken_nanousd + nano_usd(amount)
+        fits = tx.update(spendings).where(*_of_day(key_name, day), more <= nano_usd(cap))
+        return tx.change(fits.values(taken_nanousd=more)) == 1
 
-    async def give_back(self, key_name: str, day: str, amount: Decimal) -> None:
+    @writes
+    def give_back(self, tx: Transaction, key_name: str, day: str, amount: Decimal) -> None:
         """Put back what was set aside and not spent."""
-        await self._database.write(self._scope, lambda tx: _give_back(tx, key_name, day, amount))
+        less = spendings.c.taken_nanousd - nano_usd(amount)
+        tx.change(tx.update(spendings).where(*_of_day(key_name, day)).values(taken_nanousd=less))
 
     # ---- webhooks ----
 
-    async def add_webhook(self, delivery_id: str, run_id: str, url: str) -> None:
+    @writes
+    def add_webhook(self, tx: Transaction, delivery_id: str, run_id: str, url: str) -> None:
         """Have `url` told when the run has ended."""
         now = self._clock.now()
-        await self._database.write(
-            self._scope,
-            lambda tx: tx.insert(
-                webhooks,
-                delivery_id=delivery_id,
-                run_id=run_id,
-                url=url,
-                status=WAITING,
-                tries=0,
-                next_at_s=now.timestamp(),
-                created_at=now,
-            ),
+        tx.insert(
+            webhooks,
+            delivery_id=delivery_id,
+            run_id=run_id,
+            url=url,
+            status=WAITING,
+            tries=0,
+            next_at_s=now.timestamp(),
+            created_at=now,
         )
 
-    async def webhooks(self, run_id: str) -> Sequence[Webhook]:
+    @reads
+    def webhooks(self, tx: Transaction, run_id: str) -> Sequence[Webhook]:
         """What became of the webhooks of a run."""
-        return await self._database.read(self._scope, lambda tx: _of_run(tx, run_id))
+        found = tx.run(tx.select(webhooks).where(webhooks.c.run_id == run_id).order_by(webhooks.c.delivery_id))
+        return tuple(_webhook(row) for row in found)
 
-    async def webhook_tried(self, delivery_id: str, status: str, *, next_in_s: float = 0.0, detail: str = "") -> None:
+    @writes
+    def webhook_tried(
+        self, tx: Transaction, delivery_id: str, status: str, *, next_in_s: float = 0.0, detail: str = ""
+    ) -> None:
         """Note a try: `sent`, `given_up`, or `waiting` for another in `next_in_s`."""
         next_at_s = self._clock.now().timestamp() + next_in_s
-        statement = {"status": status, "next_at_s": next_at_s, "detail": detail[:300]}
-        await self._database.write(
-            self._scope,
-            lambda tx: tx.change(
-                tx.update(webhooks)
-                .where(webhooks.c.delivery_id == delivery_id)
-                .values(tries=webhooks.c.tries + 1, **statement)
-            ),
-        )
-
-    def _remember(self, tx: Transaction, key: str, body_sha256: str, run_id: str) -> tuple[str, str]:
-        # Here and not in a sweep: whoever adds keys pays for those that are past their time.
-        tx.change(tx.delete(request_keys).where(request_keys.c.created_at < self._clock.now() - KEYS_KEPT))
-        tx.insert_new(
-            request_keys,
-            request_key=_hashed(key),
-            body_sha256=body_sha256,
-            run_id=run_id,
-            created_at=self._clock.now(),
-        )
-        return _started_with(tx, key) or (body_sha256, run_id)
+        tried = {"tries": webhooks.c.tries + 1, "status": status, "next_at_s": next_at_s, "detail": detail[:300]}
+        tx.change(tx.update(webhooks).where(webhooks.c.delivery_id == delivery_id).values(**tried))
 
 
 async def due_webhooks(database: Database, clock: Clock, limit: int, hold_s: float) -> Sequence[Webhook]:
@@ -135,28 +128,8 @@ def _started_with(tx: Transaction, key: str) -> tuple[str, str] | None:
     return None if row is None else (row.body_sha256, row.run_id)
 
 
-def _taken(tx: Transaction, key_name: str, day: str) -> Decimal:
-    row = tx.first(tx.select(spendings).where(spendings.c.key_name == key_name, spendings.c.day == day))
-    return Decimal(0) if row is None else usd(row.taken_nanousd)
-
-
-def _take(tx: Transaction, key_name: str, day: str, amount: Decimal, cap: Decimal) -> bool:
-    tx.insert_new(spendings, key_name=key_name, day=day, taken_nanousd=0)
-    fits = spendings.c.taken_nanousd + nano_usd(amount) <= nano_usd(cap)
-    mine = (spendings.c.key_name == key_name, spendings.c.day == day)
-    more = tx.update(spendings).where(*mine, fits).values(taken_nanousd=spendings.c.taken_nanousd + nano_usd(amount))
-    return tx.change(more) == 1
-
-
-def _give_back(tx: Transaction, key_name: str, day: str, amount: Decimal) -> None:
-    mine = (spendings.c.key_name == key_name, spendings.c.day == day)
-    less = spendings.c.taken_nanousd - nano_usd(amount)
-    tx.change(tx.update(spendings).where(*mine).values(taken_nanousd=less))
-
-
-def _of_run(tx: Transaction, run_id: str) -> Sequence[Webhook]:
-    found = tx.run(tx.select(webhooks).where(webhooks.c.run_id == run_id).order_by(webhooks.c.delivery_id))
-    return tuple(_webhook(row) for row in found)
+def _of_day(key_name: str, day: str) -> tuple[ColumnElement[bool], ...]:
+    return spendings.c.key_name == key_name, spendings.c.day == day
 
 
 def _webhook(row: Any) -> Webhook:  # a row of `webhooks`

@@ -16,7 +16,7 @@ from pincite.storage import retention
 from pincite.storage.cache import TableCache
 from pincite.storage.captures import SqlDocumentStore, SqlSnapshotStore, stored_bytes
 from pincite.storage.connections import WAIT_S
-from pincite.storage.database import Database, Transaction, open_database
+from pincite.storage.database import Database, Scoped, Transaction, open_database, reads, writes
 from pincite.storage.events import SqlEvents, open_events
 from pincite.storage.home_files import DATABASE_NAME
 from pincite.storage.ledger import SqlCallStore
@@ -69,13 +69,11 @@ class SharedTables:
         """The database is closed by whoever opened it."""
 
 
-class ScopedStorage:
+class ScopedStorage(Scoped):
     """Everything one scope has stored."""
 
     def __init__(self, database: Database, scope: str, clock: Clock) -> None:
-        self._database = database
-        self._scope = scope
-        self._clock = clock
+        super().__init__(database, scope, clock)
         self.runs = SqlRunStore(database, scope, clock)
         self.snapshots = SqlSnapshotStore(database, scope, clock)
         self.documents = SqlDocumentStore(database, scope, clock)
@@ -138,23 +136,25 @@ class ScopedStorage:
             await self._database.shrink()
         return removed
 
-    async def settle_run(self, run_id: str, rules: Retention) -> int:
+    @writes
+    def settle_run(self, tx: Transaction, run_id: str, rules: Retention) -> int:
         """Cut back the pages of an ended run that may not stay whole; how many were."""
-        return await self._database.write(self._scope, lambda tx: retention.settle_run(tx, run_id, rules, self._clock))
+        return retention.settle_run(tx, run_id, rules, self._clock)
 
-    async def settle_page(self, snapshot_id: str, rules: Retention) -> int:
+    @writes
+    def settle_page(self, tx: Transaction, snapshot_id: str, rules: Retention) -> int:
         """The same for one page that was read outside of a run."""
-        return await self._database.write(
-            self._scope, lambda tx: retention.settle(tx, (snapshot_id,), rules, self._clock)
-        )
+        return retention.settle(tx, (snapshot_id,), rules, self._clock)
 
-    async def captured_bytes(self) -> int:
+    @reads
+    def captured_bytes(self, tx: Transaction) -> int:
         """What the stored pages and documents of the scope take up, compressed."""
-        return await self._database.read(self._scope, stored_bytes)
+        return stored_bytes(tx)
 
-    async def delete_everything(self) -> int:
+    @writes
+    def delete_everything(self, tx: Transaction) -> int:
         """Remove every row of the scope; how many went."""
-        return await self._database.write(self._scope, retention.delete_scope)
+        return retention.delete_scope(tx)
 
 
 def _prune_step(before: datetime, max_bytes: int | None) -> Callable[[Transaction], int]:

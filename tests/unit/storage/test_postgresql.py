@@ -1,3 +1,4 @@
+from inspect import unwrap
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -77,7 +78,8 @@ async def test_a_run_taken_while_it_is_being_queued_stays_taken(
             free = not real(row, now_s)
             if not taken:
                 taken.append("now")
-                taken[0] = storage.database.write_now(scope, lambda tx: store._take(tx, "run_1", "elsewhere/x/1/1", 30))
+                take: Any = unwrap(runs.SqlRunStore.take)
+                taken[0] = storage.database.write_now(scope, lambda tx: take(store, tx, "run_1", "elsewhere/x/1/1", 30))
             return not free
 
         monkeypatch.setattr(runs, "_is_live", taken_meanwhile)
