@@ -1,13 +1,16 @@
 """Pages that send their reader on: followed as redirects are, and only when they are nothing else."""
 
 import time
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from pincite.domain.errors import PinciteError
-from pincite.fetch.hops import client_redirect
+from pincite.domain.errors import BlockedAddress, PinciteError
+from pincite.fetch.captures import Exchange
+from pincite.fetch.client import GuardedClient
+from pincite.fetch.hops import Visit, client_redirect, visit
 from pincite.testing.web import StubWeb
+from pincite.urls.parse import ParsedUrl, parse_url
 
 URL = "https://docs.example/old/page.html"
 NEW = "https://docs.example/new/page.html"
@@ -82,3 +85,40 @@ async def test_pages_that_refresh_in_a_circle_end(fetcher: Any, web: StubWeb) ->
     with pytest.raises(PinciteError) as circle:
         await fetcher.get("/a")
     assert circle.value.reason == "redirect_loop"
+
+
+class Redirecting:
+    """Sends from one address to the other, where a page is."""
+
+    def __init__(self, start: str, end: str) -> None:
+        self._start, self._end = start, end
+
+    async def get(self, url: ParsedUrl, **_: Any) -> Exchange:
+        to = (("location", self._end),) if url.sent == self._start else ()
+        return Exchange(302 if to else 200, to, b"")
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "downgrade", "follows"),
+    [
+        ("https://a.example/", "http://a.example/", False, False),
+        ("https://a.example/", "http://b.example/", False, False),
+        ("https://a.example/", "http://a.example/", True, True),  # for robots.txt
+        ("http://a.example/", "https://a.example/", False, True),
+        ("http://a.example/", "http://b.example/", False, True),
+    ],
+)
+async def test_a_secure_page_does_not_lead_to_an_open_one(start: str, end: str, downgrade: bool, follows: bool) -> None:
+    async def admit(url: str) -> ParsedUrl:
+        return parse_url(url)
+
+    async def visited() -> Visit:
+        client = cast("GuardedClient", Redirecting(start, end))
+        return await visit(client, parse_url(start), admit, redirects_max=3, downgrade=downgrade)
+
+    if follows:
+        assert (await visited()).redirects == (end,)
+    else:
+        with pytest.raises(BlockedAddress) as caught:
+            await visited()
+        assert caught.value.reason == "redirect_downgrade"

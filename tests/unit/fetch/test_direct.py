@@ -112,19 +112,19 @@ async def test_left_over_bytes_never_answer_another_request(fetcher: Any, web: S
 
 
 async def test_deadlines_end_slow_answers(make_fetcher: Callable[..., Any], web: StubWeb) -> None:
-    fetcher = make_fetcher(limits=FetchLimits(idle_s=0.3))
     web.raw("/slow-head", sends(b"HTTP/1.1 200 OK\r\n", *[b"X: y\r\n"] * 100, pause_s=0.05))
     web.raw("/slow-body", sends(OK + b"Content-Length: 1000\r\n\r\n", *[b"x"] * 100, pause_s=0.05))
-    web.raw("/silent", sends(b"", pause_s=5))
+    web.raw("/silent", sends(b"", pause_s=60))
     loop = asyncio.get_running_loop()
-    for path, expected in (
-        ("/slow-head", "deadline_total"),
-        ("/slow-body", "deadline_total"),
-        ("/silent", "read_timeout"),
+    for path, idle_s, deadline_s, expected in (
+        ("/slow-head", 10.0, 0.3, "deadline_total"),
+        ("/slow-body", 10.0, 0.3, "deadline_total"),
+        ("/silent", 0.3, 10.0, "read_timeout"),
     ):
+        fetcher = make_fetcher(limits=FetchLimits(idle_s=idle_s))
         started = loop.time()
-        assert await reason_of(fetcher, path, deadline_s=0.7) == expected
-        assert loop.time() - started < 0.95
+        assert await reason_of(fetcher, path, deadline_s=deadline_s) == expected
+        assert loop.time() - started < 5, "the whole answer takes longer"
 
 
 async def test_a_body_that_crawls_is_left(make_fetcher: Callable[..., Any], web: StubWeb) -> None:
@@ -176,7 +176,8 @@ async def test_redirect_cases(case: dict[str, Any], make_fetcher: Callable[..., 
         writer.write("\r\n".join(lines).encode() + b"\r\n\r\n")
 
     web.raw("/", answer)
-    reason = await reason_of(fetcher, "/", host="start.test")
+    own = set(case.get("must_not_send", ()))
+    reason = await reason_of(fetcher, "/", host="start.test", validators=tuple((name, "x") for name in own))
     if case["expected"] == "deny":
         assert reason == case["code"]
     else:
@@ -184,8 +185,9 @@ async def test_redirect_cases(case: dict[str, Any], make_fetcher: Callable[..., 
     if case["expected"] == "stop":
         assert len(web.requests) == 1
     assert not web.internal_hits
-    for request in web.requests:
-        assert not set(case.get("must_not_send", ())) & set(request.headers)
+    for number, request in enumerate(web.requests):
+        assert own & set(request.headers) == (set() if number else own), "what is meant for one site stays with it"
+    assert len(web.requests) > 1 or not own
 
 
 async def test_redirects_can_be_switched_off(fetcher: Any, web: StubWeb) -> None:

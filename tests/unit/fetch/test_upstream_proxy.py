@@ -69,7 +69,14 @@ async def test_what_is_refused_never_reaches_the_proxy(
     for url in (web.url("inside.example", "/"), f"http://127.0.0.1:{web.port}/"):
         with pytest.raises(BlockedAddress):
             await fetcher.get(url)
-    assert not proxy.asked
+
+    async def lies(host: str, port: int) -> tuple[str, ...]:
+        return ("127.0.0.1",)
+
+    fetcher.vetted.addresses = lies
+    with pytest.raises(BlockedAddress):
+        await fetcher.get("/a")
+    assert not proxy.asked, "what the resolver let through is looked at again"
 
 
 @pytest.mark.parametrize("answer", [b"HTTP/1.1 403 No\r\n\r\n", b"SSH-2.0\r\n\r\n", b""])
