@@ -57,7 +57,9 @@ async def test_checking_gets_the_time_that_reading_left(bench: Any, monkeypatch:
 async def test_every_quote_is_a_slice_of_the_stored_document(bench: Any) -> None:
     made = bench()
     report = await made.service().run(Task("What does VACUUM do, and which rows does a transaction see?"))
+    assert report.claims
     for claim in report.claims:
+        assert claim.evidence
         for evidence in claim.evidence:
             document = await made.stores.documents.get(evidence.document_id)
             assert document is not None

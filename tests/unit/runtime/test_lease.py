@@ -36,9 +36,8 @@ class Renewals:
         return False
 
 
-async def worked(error: PinciteError, until_s: float) -> str:
+async def worked(error: PinciteError, until_s: float, clock: FrozenClock) -> str:
     """What work of a minute gives under a lease of 20 s whose renewals fail for `until_s`."""
-    clock = FrozenClock()
     record = RunRecord("run_1", "alice", "?", RunStatus.RUNNING, clock.now(), clock.now(), {}, Budget())
 
     async def work() -> str:
@@ -52,16 +51,20 @@ async def worked(error: PinciteError, until_s: float) -> str:
 
 @pytest.mark.parametrize("error", PASSING)
 async def test_what_passes_before_the_lease_ends_does_not_end_the_work(error: PinciteError) -> None:
-    assert await worked(error, until_s=15) == "done"
+    assert await worked(error, 15, FrozenClock()) == "done"
 
 
 @pytest.mark.parametrize("error", PASSING)
 async def test_what_outlasts_the_lease_ends_the_work_with_its_own_error(error: PinciteError) -> None:
+    clock = FrozenClock()
     with pytest.raises(type(error)):
-        await worked(error, until_s=1e9)
+        await worked(error, 1e9, clock)
+    assert 20 <= clock.monotonic_s() < 60
 
 
 @pytest.mark.parametrize("error", [RunFenced(""), Internal(""), SchemaMismatch("")])
 async def test_what_does_not_pass_ends_the_work_at_once(error: PinciteError) -> None:
+    clock = FrozenClock()
     with pytest.raises(type(error)):
-        await worked(error, until_s=1e9)
+        await worked(error, 1e9, clock)
+    assert clock.monotonic_s() < 5
