@@ -50,23 +50,25 @@ def laid_out_report() -> Report:
     quoted = replace(said, proof=Proof.QUOTED, marked=((4, 9),))
     code = replace(quoted, text="lamp = [1]  # a[1] is no citation\nlamp.light()")
     row = replace(quoted, text="Halden | 41 m")
+    made_code = replace(said, text="if lamp.is_lit:\n    lamp.dark()", proof=Proof.DERIVED)
     excerpt = Excerpt(ExcerptKind.PROSE, 1, ("Lighthouses", "Halden"))
     forms = (
         ReportBlock(BlockForm.PARAGRAPH, ((0, 1),)),
         ReportBlock(BlockForm.LIST, ((2,), (3,))),
         ReportBlock(BlockForm.STEPS, ((4,), (5,))),
         ReportBlock(BlockForm.TABLE, ((6,), (7,)), header=("Tower", "Height"), rows=("Halden", "Other")),
-        ReportBlock(BlockForm.EXCERPT, ((8, 9),), excerpt=excerpt),
-        ReportBlock(BlockForm.EXCERPT, ((10,),), excerpt=replace(excerpt, kind=ExcerptKind.DEFINITION, term="tower")),
-        ReportBlock(BlockForm.EXCERPT, ((11,), (12,)), excerpt=replace(excerpt, kind=ExcerptKind.LIST)),
-        ReportBlock(BlockForm.EXCERPT, ((13,), (14,)), excerpt=replace(excerpt, kind=ExcerptKind.STEPS)),
-        ReportBlock(BlockForm.EXCERPT, ((15,),), ("Tower", "Height"), excerpt=replace(excerpt, kind=ExcerptKind.TABLE)),
-        ReportBlock(BlockForm.EXCERPT, ((16,),), excerpt=replace(excerpt, kind=ExcerptKind.CODE, language="python")),
+        ReportBlock(BlockForm.CODE, ((8,),)),
+        ReportBlock(BlockForm.EXCERPT, ((9, 10),), excerpt=excerpt),
+        ReportBlock(BlockForm.EXCERPT, ((11,),), excerpt=replace(excerpt, kind=ExcerptKind.DEFINITION, term="tower")),
+        ReportBlock(BlockForm.EXCERPT, ((12,), (13,)), excerpt=replace(excerpt, kind=ExcerptKind.LIST)),
+        ReportBlock(BlockForm.EXCERPT, ((14,), (15,)), excerpt=replace(excerpt, kind=ExcerptKind.STEPS)),
+        ReportBlock(BlockForm.EXCERPT, ((16,),), ("Tower", "Height"), excerpt=replace(excerpt, kind=ExcerptKind.TABLE)),
+        ReportBlock(BlockForm.EXCERPT, ((17,),), excerpt=replace(excerpt, kind=ExcerptKind.CODE, language="python")),
     )
     start = len(first.sentences)
     shifted = tuple(replace(b, items=tuple(tuple(i + start for i in item) for item in b.items)) for b in forms)
     blocks = (*(ReportBlock(BlockForm.PARAGRAPH, ((index,),)) for index in range(start)), *shifted)
-    sentences = (*first.sentences, *(said,) * 8, *(quoted,) * 7, row, code)
+    sentences = (*first.sentences, *(said,) * 8, made_code, *(quoted,) * 7, row, code)
     citations = tuple(dict.fromkeys(n for sentence in sentences for n in sentence.references))
     laid_out = replace(first, sentences=sentences, citations=citations, blocks=blocks)
     made = replace(report, sections=(laid_out, *rest))

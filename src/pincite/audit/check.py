@@ -295,7 +295,15 @@ class _Check:
             if claims:
                 verdict = verdict_printed(sentence.text)
                 yield from proofs.statement(
-                    ToProve(place.where, place.statement, sentence.proof, sentence.judgement, claims, verdict)
+                    ToProve(
+                        place.where,
+                        place.statement,
+                        sentence.proof,
+                        sentence.judgement,
+                        claims,
+                        verdict,
+                        place.is_code,
+                    )
                 )
             yield from mark_problems(place.where, sentence, claims, place.kind, is_code=place.is_code)
             if sentence.label:

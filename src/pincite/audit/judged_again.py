@@ -12,7 +12,7 @@ from pincite.domain.errors import Internal, ParseError
 from pincite.domain.events import Json
 from pincite.domain.evidence import Proof, VerdictStatus
 from pincite.domain.frozen import dataclass
-from pincite.domain.layout import Sentence, SentenceKind
+from pincite.domain.layout import Sentence, SentenceKind, code_in
 from pincite.domain.page import Document
 from pincite.domain.report import Report, stated, statements_of
 from pincite.ports import EvidenceSource, Judge
@@ -40,7 +40,7 @@ def to_judge(raw: Mapping[str, Json], evidence: EvidenceSource) -> tuple[ToJudge
             list(pages.item("", item))
     claims = {claim.id: claim for claim in report.claims}
     found: list[ToJudge] = []
-    for where, sentence, text in _placed(report):
+    for where, sentence, text, is_code in _placed(report):
         if sentence.kind is SentenceKind.CONNECTIVE:
             if sentence.judgement:
                 found.append(ToJudge(where, Statement(text), None))
@@ -52,17 +52,18 @@ def to_judge(raw: Mapping[str, Json], evidence: EvidenceSource) -> tuple[ToJudge
         stored = (pages.of(item) for claim in named for item in claim.evidence)
         texts = dict.fromkeys(page.text for page in stored if isinstance(page, Document))
         premises = tuple(claim.text for claim in named) if sentence.proof is Proof.DERIVED else ()
-        statement = Statement(text, passages, tuple(texts), premises)
+        statement = Statement(text, passages, tuple(texts), premises, is_code=is_code)
         found.append(ToJudge(where, statement, verdict_printed(sentence.text)))
     return tuple(found)
 
 
-def _placed(report: Report) -> Iterator[tuple[str, Sentence, str]]:
+def _placed(report: Report) -> Iterator[tuple[str, Sentence, str, bool]]:
     for index, sentence in enumerate(report.summary.sentences):
-        yield f"summary.sentences[{index}]", sentence, stated(sentence)
+        yield f"summary.sentences[{index}]", sentence, stated(sentence), False
     for number, section in enumerate(report.sections):
+        code = code_in(section.blocks)
         for index, (sentence, text) in enumerate(zip(section.sentences, statements_of(section), strict=True)):
-            yield f"sections[{number}].sentences[{index}]", sentence, text
+            yield f"sections[{number}].sentences[{index}]", sentence, text, index in code
 
 
 async def judged_again(result: CheckResult, items: Sequence[ToJudge], judge: Judge, *, at: datetime) -> CheckResult:

@@ -10,6 +10,7 @@ from pincite.audit.markers import Marker, markers
 from pincite.audit.references import find_references, first_author, lines_of
 from pincite.domain.errors import InvalidInput
 from pincite.domain.frozen import dataclass
+from pincite.domain.layout import MADE_CODE
 from pincite.domain.markdown import BALANCE_WORD, PARTIAL_ANSWER, SEARCHED_FOR
 from pincite.text.sentences import Span, sentences
 from pincite.verification.facts import check_facts
@@ -31,6 +32,7 @@ _PROVEN = (
 _OF_ITSELF = re.compile(
     rf"^(?:{BALANCE_WORD}: (?:{_PROVEN})(?:; (?:{_PROVEN}))*+\.|{re.escape(PARTIAL_ANSWER)}"
     rf"|[ ]{{4}}- {SEARCHED_FOR} “[^”\n]*”(?:; “[^”\n]*”)*+(?:; and in \d+ other wordings?)?)$"
+    rf"|(?<=\d\] )\*{MADE_CODE}\*$"
     rf"|^\*From \d+ (?:of \d+ pages|page) read, in their own words: {_SITE}(?:, {_SITE})*+"
     r"(?: and \d+ more)?(?= Below: )",
     re.MULTILINE,

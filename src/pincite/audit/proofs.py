@@ -30,6 +30,7 @@ from pincite.domain.report import PARTIAL_MARK, ReportClaim, ReportEvidence, evi
 from pincite.text.context import numbered, passage_in_context
 from pincite.verification.facts import check_facts
 from pincite.verification.quotes import is_quoted
+from pincite.verification.snippets import check_code
 from pincite.verification.verdicts import VERDICTS, Stance, facts_of, states_nothing
 
 # What is stored of the page that an item of evidence was cut from.
@@ -43,7 +44,8 @@ _LEADS = frozenset({ContextRole.HEADING, ContextRole.TERM, ContextRole.LIST_INTR
 class ToProve:
     """A statement of the report: `where` it stands, how it is said to be proven, and the claims it rests on.
 
-    `rests_on` are the claims that it names as premises; `verdict` is what is printed with it.
+    `rests_on` are the claims that it names as premises; `verdict` is what is printed with it; `is_code`, whether it
+    is printed as code.
     """
 
     where: str
@@ -52,6 +54,7 @@ class ToProve:
     judgement: str
     rests_on: tuple[ReportClaim, ...]
     verdict: VerdictStatus
+    is_code: bool = False
 
     @property
     def premises(self) -> tuple[tuple[str, ...], ...]:
@@ -161,7 +164,7 @@ class Proofs:
         self, item: ToProve, lines: Sequence[str], pages: Sequence[str], label: JudgementLabel | None = None
     ) -> str:
         """Why the exact facts, and what was judged, don't make the verdict that is printed; empty when they do."""
-        findings = check_facts(item.text, lines, pages)
+        findings = check_code(item.text, lines) if item.is_code else check_facts(item.text, lines, pages)
         problems = "; ".join(f"{finding.problem}" for finding in findings if finding.problem)
         if label is None:
             return problems

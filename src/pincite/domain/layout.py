@@ -36,7 +36,7 @@ class Sentence:
     `Report.judgements` behind it. A derived sentence names its premises in `claim_ids`. `marked` are the spans of
     `text` that tell most, `code` those that are set as code (names of settings, commands, files); the first `lead`
     characters say what it is about and are set apart; `struck` are those that its page crosses out, each with the "~~"
-    around it. In an excerpt of code the text may have several lines.
+    around it. Of code the text may have several lines.
     """
 
     text: str
@@ -60,6 +60,7 @@ class BlockForm(StrEnum):
     LIST = "list"
     STEPS = "steps"
     TABLE = "table"
+    CODE = "code"
     EXCERPT = "excerpt"
 
 
@@ -92,9 +93,10 @@ class Excerpt:
 class ReportBlock:
     """How some sentences of a section stand together. `items` hold indexes into the `sentences` of the section.
 
-    paragraph: one item · list, steps: an item for each entry · table: an item for each cell, row by row; `header` names
-    the columns and `rows`, where given, each row in a column of its own in front · excerpt: an item for each
-    paragraph, entry of a list or step, of a table for each row (cells joined by " | ", `header` names the columns).
+    paragraph: one item · list, steps: an item for each entry · code: one item, put together by a model · table: an
+    item for each cell, row by row; `header` names the columns and `rows`, where given, each row in a column of its own
+    in front · excerpt: an item for each paragraph, entry of a list or step, of a table for each row (cells joined by
+    " | ", `header` names the columns).
     `code` are names in header and rows that are set as code. With `marks_by_row` the numbers of all its cells stand
     behind the name of a row.
     """
@@ -124,11 +126,11 @@ class Section:
 
 
 def code_in(blocks: Iterable[ReportBlock]) -> frozenset[int]:
-    """The indexes of the sentences that are printed as code of a page."""
+    """The indexes of the sentences that are printed as code."""
     return frozenset(
         index
         for block in blocks
-        if block.excerpt is not None and block.excerpt.kind is ExcerptKind.CODE
+        if block.form is BlockForm.CODE or (block.excerpt is not None and block.excerpt.kind is ExcerptKind.CODE)
         for item in block.items
         for index in item
     )
@@ -162,6 +164,9 @@ def broken_layout(section: Section, references: int) -> Iterator[str]:
         if block.excerpt is not None and not 1 <= block.excerpt.reference_n <= references:
             yield f"an excerpt of {section.heading!r} is of the unknown reference [{block.excerpt.reference_n}]"
 
+
+MADE_CODE = "composed, not run"
+"""Stands below code that a model put together, behind its marks."""
 
 # ---- what a section is made of when it is printed: one walk for every format ----
 
@@ -222,10 +227,16 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Code of a page: its lines as they are, several pieces of it."""
+    """Code, several pieces of it: of a page, its lines as they are, or `made` from what pages say, with marks."""
 
     entries: tuple[Run, ...]
-    language: str
+    language: str = ""
+    made: bool = False
+
+    @property
+    def note(self) -> str:
+        """What stands behind its marks; nothing of rows that a page has as they are."""
+        return "" if all(p.sentence.proof is Proof.QUOTED for entry in self.entries for p in entry) else MADE_CODE
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +291,8 @@ def _own_words(section: Section, block: ReportBlock) -> Iterator[Laid]:
             yield Paragraphs(entries)
         case BlockForm.LIST | BlockForm.STEPS:
             yield Listing(entries, numbered=block.form is BlockForm.STEPS)
+        case BlockForm.CODE:
+            yield Code(entries, made=True)
         case BlockForm.TABLE:
             columns = len(block.header) - bool(block.rows)
             rows = tuple(entries[at : at + columns] for at in range(0, len(entries), columns))

@@ -284,7 +284,10 @@ def _laid(laid: Laid, *, bare: bool = False) -> str:
             return "\n".join(f"> {line}".rstrip() for line in (head, "", *said.split("\n")))
         case Code():
             codes = ("\n".join(without_controls(piece.text) for piece in entry) for entry in laid.entries)
-            return "\n\n".join(_fenced(code, laid.language) for code in codes)
+            said = "\n\n".join(_fenced(code, laid.language) for code in codes)
+            behind = {n for entry in laid.entries for piece in entry for n in piece.sentence.references}
+            note = f" *{laid.note}*" if laid.note else ""
+            return f"{said}\n\n{_marks(sorted(behind))}{note}" if laid.made else said
         case Grid():
             rows = [[_cell(_run(cell, bare=bare, marked=not laid.marks_by_row)) for cell in row] for row in laid.rows]
             if laid.names:

@@ -59,9 +59,13 @@ def _write(laid: Laid, word: "WordDocument", to: WordSentences, *, bare: bool = 
         case Code():
             for entry in laid.entries:
                 paragraph = word.add_paragraph()
-                _run(paragraph, entry, to, bare=bare)
+                _run(paragraph, entry, to, bare=bare or laid.made)
                 for run in [*paragraph.runs, *(run for link in paragraph.hyperlinks for run in link.runs)]:
                     run.font.name = CODE_FONT
+            if laid.made:
+                below = word.add_paragraph()
+                to.numbers(below, [piece.sentence for entry in laid.entries for piece in entry])
+                below.add_run(f" {laid.note}")
         case Grid():
             _table(laid, word, to, bare=bare)
         case Listing(numbered=True):

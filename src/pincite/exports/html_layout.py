@@ -84,8 +84,13 @@ def _laid(laid: Laid, to: HtmlSentences, *, bare: bool = False) -> Iterator[str]
             yield from _quotation(laid, to)
         case Code():
             code = f'<code class="language-{laid.language}">' if laid.language else "<code>"
-            entries = (_run(entry, to, bare=bare, between="\n") for entry in laid.entries)
-            yield from (f'<pre tabindex="0">{code}{entry}</code></pre>' for entry in entries)
+            if not laid.made:
+                entries = (_run(entry, to, bare=bare, between="\n") for entry in laid.entries)
+                yield from (f'<pre tabindex="0">{code}{entry}</code></pre>' for entry in entries)
+            for piece in (piece for entry in laid.entries for piece in entry if laid.made):
+                said = piece.sentence
+                yield f'<figure class="excerpt code"><pre tabindex="0">{code}{to.words(said, bare=True)}</code></pre>'
+                yield f"<figcaption>{to.after(said)} {laid.note}</figcaption></figure>"
         case Grid():
             rows = [[_run(cell, to, bare=bare or laid.marks_by_row) for cell in row] for row in laid.rows]
             heads = [_name(name, laid.code) + to.numbers(laid.cited(at)) for at, name in enumerate(laid.names)]

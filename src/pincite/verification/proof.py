@@ -35,6 +35,7 @@ from pincite.text.context import numbered, pinned
 from pincite.text.tokens import terms, words
 from pincite.verification.facts import FactFinding, FactOutcome, check_facts
 from pincite.verification.quotes import is_quoted
+from pincite.verification.snippets import check_code, on_one_line
 from pincite.verification.verdicts import ASKED_AGAIN, VERDICTS, Facts, Stance, facts_of, stance_of
 
 # Modal verbs that a passage has and a statement drops: "may leak" told as "leaks". A hint for the judge, no verdict.
@@ -72,6 +73,11 @@ MAX_EVIDENCE_CHARS: Final = 24_000
 # For one batch: the judges of this program end earlier by deadlines of their own; one of somebody else's may hang.
 JUDGE_DEADLINE_S: Final = 600.0
 _FAILURES: Final = (ProviderError, RemoteError, BudgetExhausted)
+# What a statement that is code claims. A prompt shows it on one line.
+_OF_CODE: Final = (
+    "it is code, its rows parted by ⏎, with their indentation as dots: it states that it does what is said before it, "
+    "and that each call, option and setting is used as its lines use or describe it"
+)
 _BY_FACT: Final = frozenset({Facts.NOWHERE, Facts.NOWHERE_OTHER})
 
 
@@ -88,6 +94,7 @@ class Statement:
         after: the sentence that stands before it in its text, where it leans on that ("Its keys ...").
         by_meaning: only a judge may find it stated; its words stand there, and what stands around them changed.
         repin: narrow the evidence to the passages that the judge names (of a claim; a printed sentence keeps all).
+        is_code: it is code, put together from what its passages say (`pincite.verification.snippets`).
     """
 
     text: str
@@ -98,6 +105,11 @@ class Statement:
     repin: bool = False
     after: str = ""
     by_meaning: bool = False
+    is_code: bool = False
+
+    def facts(self, lines: Sequence[str]) -> tuple[FactFinding, ...]:
+        """What became of its exact facts in these lines."""
+        return check_code(self.text, lines) if self.is_code else check_facts(self.text, lines, self.pages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +223,7 @@ class _Case:
         )
         self.facts: tuple[FactFinding, ...] = ()
         if not self.quoted and self.lines and not self._too_long:
-            self.facts = check_facts(statement.text, _standing(self.lines), statement.pages)
+            self.facts = statement.facts(_standing(self.lines))
 
     @property
     def _too_long(self) -> str:
@@ -234,12 +246,15 @@ class _Case:
     def question(self, *, pointed_out: bool = False) -> JudgeCase:
         """What the judge is asked."""
         hints = [f"it stands after: {self.statement.after}"] if self.statement.after else []
+        hints += [_OF_CODE] if self.statement.is_code else []
         hints += [f.problem for f in self.facts if f.problem] if pointed_out else []
         sums = dict.fromkeys(f.seen for f in self.facts if f.outcome is FactOutcome.DERIVED and "=" in f.seen)
         hints += [f"executed and right, what no line has is the number of an example: {made}" for made in sums]
-        dropped = () if self.quoted else dropped_hedges(self.statement.text, self.lines)
+        is_told = not self.quoted and not self.statement.is_code
+        dropped = dropped_hedges(self.statement.text, self.lines) if is_told else ()
         hints += [f"its line has {', '.join(dropped)}, it does not"] if dropped else []
-        return JudgeCase(self.case_id, self.statement.text, self.lines, tuple(hints), self.statement.question)
+        text = on_one_line(self.statement.text) if self.statement.is_code else self.statement.text
+        return JudgeCase(self.case_id, text, self.lines, tuple(hints), self.statement.question)
 
     def disagrees(self, answer: Judgement | None, judge: Judge | None) -> bool:
         """Whether the judge finds stated what has another figure: then it is asked again."""
@@ -287,7 +302,7 @@ class _Case:
         if not self.facts or narrow == evidence:
             return narrow
         lines = [line.text for line in numbered(narrow, self.statement.premises)]
-        same = facts_of(check_facts(self.statement.text, lines, self.statement.pages)) is facts_of(self.facts)
+        same = facts_of(self.statement.facts(lines)) is facts_of(self.facts)
         return narrow if same else evidence
 
     def _beyond(self, answer: Judgement | None, said: Stance) -> str:

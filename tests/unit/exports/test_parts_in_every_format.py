@@ -73,7 +73,8 @@ def forms(page: str) -> dict[str, int]:
         "steps": "//ol[@class='steps'][not(ancestor::figure)]/li",
         "row names": "//table[@class='laid']//th[@scope='row']",
         "columns": "//table[@class='laid'][not(ancestor::figure)]//th[@scope='col']",
-        "places": "//figure/figcaption",
+        "places": "//figure[blockquote]/figcaption",
+        "code put together": "//figure[not(blockquote)][pre/code][contains(figcaption, 'composed, not run')]",
         "terms": "//figure//dfn",
         "code": "//figure//pre/code[@class='language-python']",
         "cells word for word": "//figure//table//td/a",
@@ -93,6 +94,7 @@ def test_html_lays_out_every_form_of_block() -> None:
         "places": 3,  # pieces of one place that follow each other stand under it once
         "terms": 1,
         "code": 1,
+        "code put together": 1,
         "cells word for word": 2,
         "telling": 9,
     }

@@ -25,7 +25,7 @@ _NAME_CHARS: Final = 80
 # A scrap of a line says nothing in the place of a sentence.
 LEAST_WORDS: Final = 5
 CODE: Final = "code"
-"""The form of a block that shows code; its words are the page's, whatever was written."""
+"""The form of a block that shows code: a page's, whatever was written, or what is `derived` from several passages."""
 _FORMS: Final = {"list": BlockForm.LIST, "steps": BlockForm.STEPS, "table": BlockForm.TABLE}
 
 
@@ -80,12 +80,19 @@ def planned(
     made: list[Planned] = []
     over: list[Proposed] = []
     shown: set[str] = set()
+    before = ""
     for block in blocks:
         if block.form == CODE:
-            found = {item.claim.text: item for said in block.items for item in show(said)}
+            own = [said for said in block.items if said.derived and said.text.strip()]
+            made += [
+                Planned(BlockForm.CODE, ((replace(propose(said), after=before, is_code=True),),)) for said in own[:1]
+            ]
+            over += map(propose, own[1:])
+            found = {item.claim.text: item for said in block.items if said not in own for item in show(said)}
             made += [Planned(BlockForm.EXCERPT, (), shown=item) for text, item in found.items() if text not in shown]
             shown.update(found)
             continue
+        before = unmarked(block.items[-1].text).text if block.items else ""
         form = _FORMS.get(block.form, BlockForm.PARAGRAPH)
         if form is BlockForm.TABLE:
             table, more = _table(block, propose)

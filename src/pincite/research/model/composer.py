@@ -26,7 +26,7 @@ _FURTHER_SHARE: Final = 0.33
 _LEAST_ADDED: Final = 50
 # The list of what is on offer takes its tokens from the room, down to this share.
 _LEAST_SHARE: Final = 0.6
-_RUN: Final = re.compile(r"p(\d{1,5})(?:-p?(\d{1,5}))?(\+?)")
+_RUN: Final = re.compile(r"p(\d{1,5})(?:-p?(\d{1,5}))?(?:(\+)(\d{0,3}))?")
 # With less of the pages in sight nobody can compose a report.
 _LEAST_TOKENS: Final = 1_500
 # Names of members, ids and marks around each word of the answer: about three tokens to a word of the report.
@@ -152,8 +152,9 @@ def _listed(offers: Sequence[Offer], pages: Sequence[ReadPage]) -> tuple[Materia
         if path and path != above.get(offer.url):
             mine.append(("#", " > ".join(path)))
         above[offer.url] = path
-        more = sum(beyond.tokens for beyond in offer.rest)
-        mine.append((f"p{number}", f"[{offer.tokens}{f' +{more}' if more else ''}] {offer.beginning}"))
+        more = sum(further.tokens for further in offer.rest)
+        beyond = f" +{more} in {len(offer.rest)}" if more else ""
+        mine.append((f"p{number}", f"[{offer.tokens}{beyond}] {offer.beginning}"))
     return tuple(Material(titles[url] or "Page", tuple(rows)) for url, rows in lines.items())
 
 
@@ -164,7 +165,8 @@ def _picked(names: Sequence[str], offers: Sequence[Offer]) -> tuple[Offer, ...]:
         if found := _RUN.fullmatch(name.strip()):
             low, high = max(int(found[1]), 1), min(int(found[2] or found[1]), len(offers))
             taken = [*offers[low - 1 : high]]
-            for offer in (*taken, *(taken[-1].rest if taken and found[3] else ())):
+            rest = taken[-1].rest if taken and found[3] else ()
+            for offer in (*taken, *rest[: int(found[4] or len(rest))]):
                 picked.setdefault((offer.url, offer.at), offer)
     return tuple(picked.values())
 

@@ -46,7 +46,7 @@ _SENTENCE_ENDS: Final = frozenset(".!?:;…。！？：；؟।")
 _CLOSING: Final = " \n)]\"'”’»"
 # The name of lines that say where the next ones stand; nobody can cite them.
 _HEADING: Final = "#"
-# The name of further rows of a listing, which is cited as a whole.
+# The name of further rows of a listing, which is cited as a whole; by how many spaces a row is indented stands behind.
 _GOES_ON: Final = "|"
 # How a passage begins is shown in so many characters: enough of a sentence to know what it is about.
 _BEGINNING: Final = 130
@@ -243,7 +243,8 @@ class SourceBook:
                 first, *rows = document.as_shown(span.start, span.end).split("\n")
                 yield name, first
                 for row in rows:
-                    yield _GOES_ON, row
+                    indent = len(row) - len(row.lstrip(" "))  # which a prompt's line loses
+                    yield f"{_GOES_ON}{indent or ''}", row
 
     def _cut_up(self, pages: Sequence[ReadPage]) -> dict[str, list[_Passage]]:
         """The passages of each page, cut once: pages stay as they are for a run."""

@@ -16,6 +16,7 @@ from pincite.research.model.sentences import Checked, Proposed, SentenceProver
 from pincite.research.model.wording import plain_line
 from pincite.text.similarity import Bm25
 from pincite.text.tokens import terms
+from pincite.verification.snippets import on_one_line
 
 # A sentence that fails a third time is told in the words of its passages, or not at all.
 MENDED_AT_MOST: Final = 2
@@ -75,7 +76,7 @@ class Mender:
             if repair is None:
                 continue
             names = repair.lines or old.proposed.claims
-            if plain_line(repair.text) != old.proposed.text or set(names) != set(old.proposed.claims):
+            if plain_line(repair.text) != plain_line(old.proposed.text) or set(names) != set(old.proposed.claims):
                 found[place] = replace(old.proposed, text=_led(repair.text, old.proposed), claims=names)
         return found
 
@@ -107,7 +108,8 @@ def _prompt(failed: Sequence[Checked], offered: Mapping[str, VerifiedClaim]) -> 
         names = list(dict.fromkeys([*named, *beside, *near]))
         wanted |= {name: offered[name] for name in names}
         place = f" (in a table, row {said.row}, column {said.column})" if said.is_cell else ""
-        lines += [(f"r{number} sentence", said.text), (f"r{number} wrong", f"{found.why}{place}")]
+        text = on_one_line(said.text) if said.is_code else said.text
+        lines += [(f"r{number} sentence", text), (f"r{number} wrong", f"{found.why}{place}")]
         lines += [(f"r{number} beyond", found.beyond)] if found.beyond else []
         lines += [(f"r{number} stands after", said.before)] if said.before else []
         lines.append((f"r{number} may rest on", ", ".join(names)))

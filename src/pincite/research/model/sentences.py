@@ -8,15 +8,17 @@ from typing import Final
 
 from pincite.domain.evidence import VerdictStatus, VerifiedClaim
 from pincite.domain.frozen import dataclass
+from pincite.domain.markdown import without_controls
 from pincite.domain.plan import ReadPage
 from pincite.domain.report import RejectedClaim, in_cell
 from pincite.ports import Judge
 from pincite.research.assembly import Line
 from pincite.research.model.evidence import EvidenceBank
 from pincite.research.model.prompts import instructions
-from pincite.research.model.wording import gives_away, plain_line, private_words, unmarked
+from pincite.research.model.wording import Unmarked, gives_away, plain_line, private_words, unmarked
 from pincite.text.instructions import is_flagged
 from pincite.verification.proof import Proven, Statement, prove
+from pincite.verification.snippets import in_rows
 
 # A sentence that sums up three things names about so many lines.
 MAX_CLAIMS: Final = 8
@@ -36,7 +38,7 @@ class Proposed:
     `column` and may be a word. `after` is what a reader has read when it leans on that: the sentence before it, or
     the heading above a list. `before` is the sentence or item before it, whether it leans on that or not. `question` is
     what it is said to answer. The first `lead` characters say what it is about,
-    and `code` are the spans that are set as code.
+    and `code` are the spans that are set as code; `is_code`: all of it is.
     """
 
     text: str
@@ -49,6 +51,7 @@ class Proposed:
     question: str = ""
     lead: int = 0
     code: tuple[tuple[int, int], ...] = ()
+    is_code: bool = False
 
     @property
     def is_cell(self) -> bool:
@@ -116,12 +119,14 @@ class SentenceProver:
         premises = tuple(claim.text for claim in claims) if draft.proposed.derived and len(draft.items) > 1 else ()
         said = draft.proposed
         text = in_cell(said.row, said.column, said.text)
-        return Statement(text, passages, self._bank.text_of(passages), premises, said.question, after=said.after)
+        pages = self._bank.text_of(passages)
+        return Statement(text, passages, pages, premises, said.question, after=said.after, is_code=said.is_code)
 
 
 def _draft(proposed: Proposed, offered: Mapping[str, VerifiedClaim], private: Collection[str]) -> Checked:
     """The sentence without links and marks; what it can't be printed for whatever a judge says."""
-    styled = unmarked(_BULLET.sub("", plain_line(proposed.text)))
+    rows = Unmarked(in_rows(without_controls(proposed.text)))
+    styled = rows if proposed.is_code else unmarked(_BULLET.sub("", plain_line(proposed.text)))
     text = styled.text
     said = replace(proposed, text=text, lead=styled.lead, code=styled.code)
     items = tuple(offered[name] for name in dict.fromkeys(proposed.claims) if name in offered)[:MAX_CLAIMS]
@@ -134,12 +139,12 @@ def _draft(proposed: Proposed, offered: Mapping[str, VerifiedClaim], private: Co
         return Checked(said, items, why="it speaks to machines")
     if gives_away(text, private, map(instructions, _PROMPTS)):
         return Checked(said, items, why="it tells what the asker or this program said, not what a page says")
-    if text[-1] not in _END and not said.is_cell:
+    if text[-1] not in _END and not said.is_cell and not said.is_code:
         said = replace(said, text=f"{text}.")
     if not items and proposed.claims:
         return Checked(said, (), why="it names no statement that was offered")
     own = next((item for item in items if _bare(item.claim.text) == _bare(said.text)), None)
-    if own is not None and not said.is_cell:
+    if own is not None and not said.is_cell and not said.is_code:
         return Checked(said, items, Line(own.claim.text, (own,)), verdict=own.verdict.status)
     return Checked(said, items)
 
@@ -148,6 +153,7 @@ def _proven(draft: Checked, found: Proven) -> Checked:
     """The sentence with its verdict: whole and proven it is a line, a connective one without claims, too."""
     said, draft = draft.proposed, replace(draft, answers=found.answers)
     leads_on = found.nothing_to_check and not any(character.isdigit() for character in said.text)
+    leads_on = leads_on and not said.is_code
     if not draft.items or (leads_on and not said.is_cell):
         if leads_on and found.judgement is not None:
             line = Line(said.text, (), judgement=found.judgement, lead=said.lead, code=said.code)

@@ -85,6 +85,8 @@ class _Room:
                 return None
             self.said.add(shown)
             return block
+        if block.form is BlockForm.CODE:
+            return block
         if block.form in _CELLS:
             size = sum(len(said.text.split()) for said in block.proposed())
             if size > self.left:
@@ -407,7 +409,7 @@ def _lifted(
     for at, (heading, blocks) in enumerate(sections):
         for number, block in enumerate(blocks):
             line = next((line for line in block.lines() if line.items), None)
-            if block.form in (BlockForm.TABLE, BlockForm.EXCERPT) or line is None:
+            if block.form in (BlockForm.TABLE, BlockForm.CODE, BlockForm.EXCERPT) or line is None:
                 continue
             items = tuple(tuple(other for other in item if other is not line) for item in block.items)
             left = replace(block, items=tuple(item for item in items if item))

@@ -187,6 +187,8 @@ async def test_a_section_can_be_had_whole_by_the_passage_that_opens_it() -> None
     assert {beyond.section for beyond in opening.rest} == {opening.section}
     assert _picked([f"p{at}+", f"p{at}"], offers) == (opening, *opening.rest)
     assert _picked([f"p{at}"], offers) == (opening,)
+    assert _picked([f"p{at}+1"], offers) == (opening, opening.rest[0])
+    assert _picked([f"p{at}+999"], offers) == (opening, *opening.rest)
     assert _picked(["p0", "p1-p2", f"p{len(offers)}-p9999+"], offers)[:2] == offers[:2]
     assert _picked(["p9999+", "+", "p3-p1"], offers) == ()
 

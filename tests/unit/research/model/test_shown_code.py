@@ -9,14 +9,16 @@ from tests.fakes.small_web import MemoryStores, SmallWeb
 from tests.unit.research.model.small_run import Small, at
 
 from pincite.audit.check import CheckStatus, check_report
-from pincite.domain.evidence import Proof
+from pincite.domain.evidence import JudgementLabel, Proof, judgement_id, statement_sha256
 from pincite.domain.fetch import FetchRequest, FetchResult
-from pincite.domain.layout import BlockForm, ExcerptKind
+from pincite.domain.layout import MADE_CODE, BlockForm, ExcerptKind, Sentence
+from pincite.domain.markdown import render_markdown
 from pincite.domain.report import Report, broken_rules
 from pincite.exports.codec import dump_report
 from pincite.testing.judges import LabelJudge
 from pincite.testing.models import ScriptedModel, Seen, block, composed, paragraph, said, section
 from pincite.testing.reports import SampleReport
+from pincite.verification.snippets import on_one_line
 
 URL = "https://lamp.test/manual"
 LIT = "The lamp is lit by its light method."
@@ -171,3 +173,104 @@ async def test_orders_to_machines_are_not_offered() -> None:
     report, model = await run(PAGE.replace(CODE, ORDER), shows)
     assert shown(report) == []
     assert not any("previous instructions" in seen.user for seen in model.seen)
+
+
+MADE = "lamp = Lamp(height=41)\nfor turn in range(41):\n    lamp.light()\n    print(turn)"
+
+
+def own(text: str) -> Any:
+    """Code of the writer's own, which names the listing and the sentence about it."""
+
+    def make(seen: Seen) -> Any:
+        return block("code", said(text, listing(seen), at(seen, LIT), derived=True))
+
+    return make
+
+
+def lit_page() -> str:
+    return PAGE.replace(CODE, f"{CODE}\nfor each in range(2):\n    lamp.light()")
+
+
+async def made(text: str, *right: str, repairs: Any = ()) -> tuple[Report, LabelJudge]:
+    def compose(seen: Seen) -> Any:
+        sections = [section("Lighting it", paragraph(said(LIT, at(seen, LIT))), own(text)(seen))]
+        return composed([said(NO_CODE, at(seen, NO_CODE))], sections)
+
+    judge = LabelJudge({on_one_line(code): JudgementLabel.STATES for code in right})
+    small = Small({URL: lit_page()}, judge=judge, judged=False)
+    model = ScriptedModel({"compose": compose, "rewrite": {"repairs": list(repairs)}})
+    report = await small.run(model, "How is the lamp lit, and which oil does the lamp burn?")
+    assert not list(broken_rules(report))
+    return report, judge
+
+
+def code_of(report: Report) -> list[Sentence]:
+    return [
+        section.sentences[block.items[0][0]]
+        for section in report.sections
+        for block in section.blocks
+        if block.form is BlockForm.CODE
+    ]
+
+
+async def stored(report: Report) -> SampleReport:
+    page = await SmallWeb({URL: lit_page()}).fetch(FetchRequest(URL))
+    return SampleReport(report, {page.document.document_id: page.document}, {page.snapshot.snapshot_id: page.snapshot})
+
+
+async def test_code_that_a_writer_puts_together_is_printed_where_a_judge_finds_that_it_follows() -> None:
+    report, judge = await made(MADE, MADE)
+    [sentence] = code_of(report)
+    assert (sentence.text, sentence.proof, sentence.references) == (MADE, Proof.DERIVED, (1,))
+    assert f"```\n{MADE}\n```\n\n[1] *{MADE_CODE}*" in report.markdown
+    case = next(case for case in judge.asked if case.statement == on_one_line(MADE))
+    assert any(LIT in hint for hint in case.hints), "what it is said to do"
+    result = check_report(json.loads(dump_report(report)), await stored(report))
+    assert result.status is CheckStatus.PASSED, result.problems
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("lamp = Lamp(height=41)\nlamp.explode()", "explode"),
+        ("lamp = Lamp(height=42)\nlamp.light()", "42"),
+        ("lamp = Lamp(heights=41)\nlamp.light()", "heights"),
+        ("lamp --light", "--light"),
+        ("lamp.light()  # it never goes out", "never goes out"),
+    ],
+)
+async def test_code_with_a_name_or_number_of_no_line_is_left_out_whatever_a_judge_says(code: str, why: str) -> None:
+    report, _ = await made(code, code)
+    assert not code_of(report)
+    assert [why in rejected.why for rejected in report.rejected_claims] == [True]
+
+
+async def test_code_that_nobody_finds_to_follow_is_left_out() -> None:
+    report, _ = await made(MADE)
+    assert not code_of(report)
+    assert report.sections[0].sentences[0].text == LIT, "what is told stays"
+
+
+async def test_code_is_mended_as_sentences_are() -> None:
+    wrong = MADE.replace("lamp.light()", "lamp.explode()")
+    better = on_one_line(MADE)  # as the prompt showed it: its rows come back
+    report, _ = await made(wrong, MADE, repairs=({"id": "r1", "text": better, "lines": []},))
+    assert [sentence.text for sentence in code_of(report)] == [MADE]
+
+
+async def test_a_check_finds_a_name_that_was_changed_in_code_though_its_record_was_changed_with_it() -> None:
+    report, _ = await made(MADE, MADE)
+    [sentence] = code_of(report)
+    false = MADE.replace("lamp.light()", "lamp.explode()")
+    entry = next(j for j in report.judgements if j.id == sentence.judgement)
+    said = statement_sha256(false)
+    forged = replace(
+        entry, id=judgement_id(entry.judge, said, entry.evidence_sha256, entry.label, ""), statement_sha256=said
+    )
+    first, *rest = report.sections
+    lies = tuple(replace(s, text=false, judgement=forged.id) if s.text == MADE else s for s in first.sentences)
+    changed = replace(report, sections=(replace(first, sentences=lies), *rest), judgements=(*report.judgements, forged))
+    changed = replace(changed, markdown=render_markdown(changed))
+    result = check_report(json.loads(dump_report(changed)), await stored(changed))
+    assert result.status is CheckStatus.FAILED
+    assert any("explode is not in the passage" in problem.what for problem in result.problems), result.problems

@@ -152,9 +152,9 @@ def test_names_that_are_no_words_are_code_wherever_they_stand() -> None:
 
 DIGESTS = {
     "planner": "b80fda7bfec0",
-    "choose": "b5d5c33ec94b",
-    "compose": "6e702ff9f423",
-    "rewrite": "7677758ae6fa",
+    "choose": "e1428d008faa",
+    "compose": "dbca28b57540",
+    "rewrite": "d3f395bf9e0e",
     "summary": "579db885e474",
     "leads": "78a6b7fdff26",
     "structure": "b49e57a8c9e6",

@@ -7,9 +7,9 @@ from typing import Final
 # The version in use of each prompt.
 VERSIONS: Final = {
     "planner": "2",
-    "choose": "3",
-    "compose": "6",
-    "rewrite": "5",
+    "choose": "4",
+    "compose": "7",
+    "rewrite": "6",
     "summary": "1",
     "leads": "1",
     "structure": "3",

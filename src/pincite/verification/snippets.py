@@ -1,0 +1,77 @@
+"""Code that a model put together: every name, option and number of it stands in its lines or is set by itself.
+
+No language is parsed. What is compared is the words of the code, by case, with those of the passages: a setting or a
+function that no passage has can't be printed, whoever finds it right. Whether the code does what is said of it is
+meaning, which a judge decides.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from pincite.text.tokens import is_stop
+from pincite.verification.facts import FactFinding, FactKind, FactOutcome
+
+# An option with its dashes is one name: `--no-ff` is not `--ff`. Numbers keep their unit (64MB, 0.01).
+_TOKEN: Final = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*|\d[\w.]*\w|\d|[^\W\d]\w*")
+# What is to be filled in by who types it.
+_PLACEHOLDER: Final = re.compile(r"<[A-Za-z][\w -]*>")
+# States something in words, beside the code. `#include` and `--option` are none.
+_COMMENT: Final = re.compile(r"(?:^|\s)(?:#|//|--|;|/\*)(?:\s|$)", re.MULTILINE)
+# What a piece of code names itself, in languages that people quote: it counts where it is used again.
+_NAMED: Final = re.compile(
+    r"^[ \t]*([^\W\d]\w*(?:, *[^\W\d]\w*)*) *:?=(?!=)"  # rows, found = ...
+    r"|([^\W\d]\w*) *:="
+    r"|\b(?:def|function|func|fn) +([^\W\d]\w*) *\(([^()]*)\)"  # and what it takes
+    r"|\blambda +([^:()]*):"
+    r"|\b(?:class|let|const|var|as|for) +([^\W\d]\w*(?:, *[^\W\d]\w*)*)",
+    re.MULTILINE,
+)
+
+
+def check_code(code: str, evidence: Iterable[str]) -> tuple[FactFinding, ...]:
+    """What became of each name, option and number of the code, in their order, each once; then of its comments.
+
+    Args:
+        code: as it is to be printed.
+        evidence: the texts of the passages and their context.
+
+    A name that the code sets itself and uses again is not looked for, nor what stands in angle brackets, nor small
+    words of English (`for`, `from`, `in`), of which many languages are made: they name nothing.
+    """
+    bare = _PLACEHOLDER.sub(" ", code)
+    own = _set_by_itself(bare)
+    stand = {token for text in evidence for token in _tokens(text)}
+    found = [
+        _finding(FactKind.NUMBER if token[0].isdigit() else FactKind.IDENTIFIER, token, there=token in stand)
+        for token in dict.fromkeys(_tokens(bare))
+        if token not in own and not (token.islower() and is_stop(token))
+    ]
+    comments = (line.strip() for line in bare.split("\n") if _COMMENT.search(line))
+    return (*found, *(_finding(FactKind.QUOTED, line, there=False) for line in comments))
+
+
+def on_one_line(code: str) -> str:
+    """The code as a prompt shows it: rows parted by ⏎, their indentation as dots."""
+    return " ⏎ ".join("·" * (len(row) - len(row.lstrip())) + row.strip() for row in code.split("\n"))
+
+
+def in_rows(text: str) -> str:
+    """Code as it is printed: what `on_one_line` made of it turned back, without fences and empty rows around it."""
+    rows = [row.strip("\n").rstrip().expandtabs(4) for row in text.replace(" ⏎ ", "\n").strip("\n").split("\n")]
+    rows = [" " * (len(row) - len(row.lstrip("·"))) + row.lstrip("·") for row in rows]
+    return "\n".join(row for row in rows if not row.startswith("```"))
+
+
+def _finding(kind: FactKind, text: str, *, there: bool) -> FactFinding:
+    return FactFinding(kind, text, FactOutcome.FOUND if there else FactOutcome.ABSENT)
+
+
+def _tokens(text: str) -> Sequence[str]:
+    return [token.rstrip(".") for token in _TOKEN.findall(text)]
+
+
+def _set_by_itself(code: str) -> frozenset[str]:
+    named = {name for groups in _NAMED.findall(code) for name in re.findall(r"[^\W\d]\w*", " ".join(groups))}
+    used = _tokens(code)
+    return frozenset(name for name in named if used.count(name) > 1)

@@ -1,0 +1,64 @@
+"""Code that a model put together, held to the passages it names: names, options, numbers, what it sets itself."""
+
+import pytest
+
+from pincite.verification.facts import FactOutcome
+from pincite.verification.snippets import check_code, in_rows, on_one_line
+
+PASSAGES = (
+    "import depot\nwith depot.Pool(max_carts=4) as pool:\n    for cart in pool.carts():\n        print(cart.load)",
+    "depot tidy --keep-empty removes carts; set cart_limit = 64MB in depot.conf.",
+    "def fill(depot):\n    return lambda each: each",
+)
+
+
+def missing(code: str) -> list[str]:
+    return [finding.text for finding in check_code(code, PASSAGES) if finding.outcome is not FactOutcome.FOUND]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import depot\nwith depot.Pool(max_carts=4) as p:\n    for c in p.carts():\n        print(c.load)",
+        "depot tidy --keep-empty",
+        "cart_limit = 64MB",
+        "depot tidy --keep-empty <the depot>",
+        "first, last = pool.carts()\nprint(first, last)",
+        "def weigh(cart, pool):\n    print(cart.load, pool)\nwith depot.Pool() as p:\n    weigh(p.carts(), p)",
+        "print(lambda one: one.load)",
+        "from depot import Pool",
+    ],
+)
+def test_what_the_passages_have_and_what_the_code_sets_itself_stands(code: str) -> None:
+    assert missing(code) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("import Depot", ["Depot"]),
+        ("depot.pool(max_carts=4)", []),  # each word stands there: how it is used is for the judge
+        ("depot tidy --keep", ["--keep"]),
+        ("depot tidy -keep-empty", ["-keep-empty"]),
+        ("depot.Pool(max_cart=4)", ["max_cart"]),
+        ("depot.Pool(max_carts=40)", ["40"]),
+        ("cart_limit = 64", ["64"]),
+        ("carts_limit = 64MB", ["carts_limit"]),  # set and never used: a setting's name
+        ("found = pool.carts()", ["found"]),
+        ("print(cart)  # frees all memory", ["frees", "memory", "print(cart)  # frees all memory"]),
+        ("depot tidy <script>alert</script>", ["alert", "script"]),
+    ],
+)
+def test_what_no_passage_has_is_named(code: str, names: list[str]) -> None:
+    assert missing(code) == names
+
+
+@pytest.mark.parametrize("code", ["a", "if a:\n    b()\n\n        c()", "x = 1\n\n\ny = 2"])
+def test_code_on_one_line_comes_back_as_it_was(code: str) -> None:
+    shown = on_one_line(code)
+    assert "\n" not in shown
+    assert in_rows(shown) == code
+
+
+def test_fences_and_tabs_are_no_part_of_code() -> None:
+    assert in_rows("```python\nif a:\n\tb()\n```\n") == "if a:\n    b()"
