@@ -2,9 +2,9 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import chain, combinations, product
 
 from pincite.verification.figures import Figure
 from pincite.verification.units import LETTERS, UNITS
@@ -30,12 +30,28 @@ def equal(wanted: Figure, found: Figure) -> bool:
         if wanted.per and found.per:
             ones, others = tuple(v / wanted.per for v in ones), tuple(v / found.per for v in others)
         rounded = wanted.unit != found.unit or wanted.per != found.per
-        return any(_close(one, other, wanted, rounded=rounded) for one in ones for other in others)
+        pairs: Iterable[tuple[float, float]] = product(ones, others)
+        if _written_alike(wanted, found):
+            half, rest = len(ones) // 2, len(others) // 2
+            pairs = chain(product(ones[:half], others[:rest]), product(ones[half:], others[rest:]))
+        return any(_close(one, other, wanted, rounded=rounded) for one, other in pairs)
     if "share" in (wanted.dimension, found.dimension) and _as_share(wanted, found):
         return True
     # One of the two has its unit elsewhere, as in the head of a table.
     ours, theirs = (wanted.per, found.per) if wanted.per and found.per else (1.0, 1.0)
     return any(_close(one / ours, other / theirs, wanted) for one in wanted.raw for other in found.raw)
+
+
+def _written_alike(one: Figure, other: Figure) -> bool:
+    """Whether both have the same mark before three digits: then it means the same in both, thousands or a fraction.
+
+    Else 20,000 kW, read as 20.000 kW, would be 20,000 W.
+    """
+    marks = [_MARK.findall(figure.text) for figure in (one, other)]
+    return len(one.raw) == len(other.raw) == 2 and marks[0] == marks[1] != []
+
+
+_MARK = re.compile(r"(?<=\d)[.,](?=\d{3}(?!\d))")
 
 
 def _parts(version: Figure) -> tuple[int, ...]:
