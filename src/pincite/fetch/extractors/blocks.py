@@ -11,7 +11,7 @@ from lxml.html import HtmlElement
 from pincite.domain.frozen import dataclass
 from pincite.domain.page import Block, BlockKind
 from pincite.fetch.extractors.characters import clean
-from pincite.fetch.extractors.hidden import NEVER_TEXT
+from pincite.fetch.extractors.hidden import NEVER_TEXT, PICTURES
 from pincite.fetch.extractors.inline import InlineReader
 from pincite.fetch.extractors.languages import code_language
 from pincite.fetch.extractors.revealed import FOLDED
@@ -40,7 +40,7 @@ _LINE_NUMBERS = re.compile(
     r"\b(?:linenos|linenodiv|lineno|line-numbers-rows|gutter|line-?numbers?|blob-num|hljs-ln-n|rouge-gutter)\b"
 )
 _COMPLEX_CODE = etree.XPath(
-    "boolean(.//br or .//table or .//div or .//li or .//p or .//tr"
+    "boolean(.//br or .//sup or .//sub or .//table or .//div or .//li or .//p or .//tr"
     " or .//*[contains(@class, 'line') or contains(@class, 'gutter') or contains(@class, 'blob-num')])"
 )
 _INTEGER = re.compile(r"-?\d{1,6}")
@@ -87,6 +87,7 @@ class _Numbering:
 
     ordered: bool
     next_number: int = 1
+    step: int = 1
 
 
 @dataclass(slots=True)
@@ -144,6 +145,8 @@ class BlockWalk:
         """Start an element; False when its inside is not to be walked."""
         tag = element.tag
         if tag in NEVER_TEXT:
+            if tag in PICTURES:
+                self._inline.text.keep_apart()
             return False
         entered = self._enter_block(element, tag) if tag in _BLOCK_TAGS else self._enter_inline(element, tag)
         if entered and (text := element.text):
@@ -157,7 +160,7 @@ class BlockWalk:
         if self._code_depth:
             return self._enter_in_code(element)
         self._flush(element, element.getparent())
-        self._inline.strike(element)
+        self._inline.style(element)
         if tag in _CODE_TAGS and not _COMPLEX_CODE(element):
             self._code(element)
             return False
@@ -245,8 +248,10 @@ class BlockWalk:
     def _open_around(self, element: HtmlElement, tag: str) -> None:
         """Note what goes on around blocks: lists, folds, boxes."""
         if tag in _LISTS:
-            value = (element.get("start") or "1").strip()
-            self._lists.append(_Numbering(tag == "ol", int(value) if _INTEGER.fullmatch(value) else 1))
+            backwards = "reversed" in element.attrib
+            value = (element.get("start") or "").strip()
+            first = int(value) if _INTEGER.fullmatch(value) else len(element.findall("li")) if backwards else 1
+            self._lists.append(_Numbering(tag == "ol", first, -1 if backwards else 1))
         elif tag == "dl":
             self._definition_lists.append(_Owner(element))
         of_a_fold = tag == "summary" and bool(self._folds) and element.getparent() is self._folds[-1]
@@ -261,7 +266,7 @@ class BlockWalk:
         if numbering.ordered:
             value = (element.get("value") or "").strip()
             number = int(value) if _INTEGER.fullmatch(value) else numbering.next_number
-            numbering.next_number = number + 1
+            numbering.next_number = number + numbering.step
         footnote = self._contexts[-1].kind is BlockKind.FOOTNOTE or (element.get("role") or "") == "doc-endnote"
         kind = BlockKind.FOOTNOTE if footnote else BlockKind.LIST_ITEM
         return _Context(kind, self._depth, numbering.ordered, number)

@@ -203,13 +203,18 @@ def _guard(text: str) -> int:
 
 
 def remove(element: HtmlElement) -> None:
-    """Take `element` out of its tree; the text after it stays."""
+    """Take `element` out of its tree; the text after it stays. Where it parts two figures an empty one stays, too."""
     parent = element.getparent()
     if parent is None:
         return
     tail = element.tail
     if tail:
         previous = element.getprevious()
+        before = parent.text if previous is None else previous.tail
+        if before and before[-1].isdigit() and tail[0].isdigit():
+            element.clear(keep_tail=True)
+            element.tag = "img" if element.tag == "svg" else "wbr"
+            return
         if previous is None:
             parent.text = (parent.text or "") + tail
         else:

@@ -201,7 +201,8 @@ class BlockFeatures:
         """For each block how much of it stands in a vote, and the vote's words for one of the page; looked at once."""
         known = self._known_shares.get(text)
         if known is None:
-            known = self._known_shares[text] = (_shares(self._words, text), len(_WORD.findall(text)) / self._total)
+            shares, size = _shares(self._words, text)
+            known = self._known_shares[text] = (shares, size / self._total)
         return known
 
     def _fixed_parts(self) -> tuple[list[tuple[float, ...]], list[tuple[tuple[float, ...], tuple[float, ...]]]]:
@@ -253,13 +254,13 @@ def shares_of(found: Sequence[Found], text: str) -> list[float]:
     """For each block how much of it stands in `text`."""
     if not text:
         return [0.0] * len(found)
-    return _shares([_WORD.findall(item.block.text.lower()) for item in found], text)
+    return _shares([_WORD.findall(item.block.text.lower()) for item in found], text)[0]
 
 
-def _shares(words: list[list[str]], text: str) -> list[float]:
-    """For each block how much of it stands in `text`, by runs of words; short blocks by whole lines."""
+def _shares(words: list[list[str]], text: str) -> tuple[list[float], int]:
+    """For each block how much of it stands in `text`, by runs of words; short blocks by whole lines. And its words."""
     if not text:
-        return [0.0] * len(words)
+        return [0.0] * len(words), 0
     lines = [_WORD.findall(line) for line in text.lower().splitlines()]
     whole = list(chained.from_iterable(lines))
     stands = set(zip(whole, whole[1:], whole[2:], strict=False)).__contains__
@@ -273,7 +274,7 @@ def _shares(words: list[list[str]], text: str) -> list[float]:
         else:
             runs = zip(row, row[1:], row[2:], strict=False)
             shares.append(sum(map(stands, runs)) / (len(row) - _RUN + 1))
-    return shares
+    return shares, len(whole)
 
 
 def _linked_words(item: Found) -> int:

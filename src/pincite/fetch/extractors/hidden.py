@@ -24,6 +24,8 @@ NEVER_TEXT = frozenset(
     "select option optgroup datalist input textarea head progress meter annotation annotation-xml desc metadata "
     "applet portal img picture source track link meta".split()
 )
+# Of these, what a reader sees between two words.
+PICTURES = frozenset({"svg", "canvas", "iframe", "object", "embed", "audio", "video", "img", "picture"})
 _SCREEN_READER_CLASSES = frozenset(
     "sr-only visually-hidden visuallyhidden screen-reader-text screen-reader-only element-invisible a11y-hidden".split()
 )

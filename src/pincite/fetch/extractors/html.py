@@ -19,7 +19,7 @@ from pincite.fetch.extractors.preformatted import unfolded
 from pincite.fetch.extractors.revealed import place_streamed
 
 EXTRACTOR = "html"
-VERSION = "14"
+VERSION = "15"
 
 
 # A reader that finds a tenth of what another finds has missed the page.

@@ -35,6 +35,12 @@ _MARKS = {
 _APART = frozenset({MarkKind.SUPERSCRIPT, MarkKind.SUBSCRIPT, MarkKind.REFERENCE, MarkKind.STRUCK})
 _TOLD = frozenset({*_MARKS, "q", "sup", "sub", "abbr", "acronym", "math", "math-tex", "rt", "rp"})
 _LINED_OUT = re.compile(r"text-decoration(?:-line)?\s*:[^;]*line-through", re.IGNORECASE)
+_PLACE_OF_ITS_OWN = re.compile(
+    r"(?:^|;)\s*(?:display\s*:\s*(?:block|(flex|grid)|table|list-item)|float\s*:\s*(?:left|right)|position\s*:\s*absolute)\b",
+    re.IGNORECASE,
+)
+# Each holds a figure whole: the pages of a list, the hours of a day.
+_WHOLE = frozenset({"a", "time", "data", "button"})
 _PERMALINKS = frozenset(
     {"", "¶", "#", "§", "🔗", "\uf0c1", "\u200b", "Permalink", "[link]", "Link to this heading"}
     | {"^", "↩", "↩\ufe0e", "↑", "⤴"}  # back from a footnote
@@ -44,6 +50,13 @@ _PERMALINK_CLASSES = re.compile(
 )
 _REFERENCE_CLASSES = re.compile(r"\b(?:reference|footnote|footnote-?ref|fn-?ref|noteref|endnote|cite_ref)\b", re.I)
 _BRACKETED = re.compile(r"[\[(].*[\])]", re.DOTALL)
+# A calculation in brackets, with no word in it: what is raised behind it is its power, behind any other a note.
+_CALCULATION = re.compile(r"\((?![^()]*[^\W\d_]{3})[^()]*(?:[+*/×·−=±^]|\b\w ?- ?\w\b)[^()]*\)\Z")
+_SLASHES = frozenset({"/", "⁄", "∕"})
+_CENTS = re.compile(r"[.,]?\d\d")
+_PRICED = re.compile(r"[$€£¥] ?\d[\d,.]*\Z")
+_FIGURE = re.compile(r"\d[.,]?\Z")
+_MONEY = re.compile(r"\s?[$€£¥]")
 _NUMBERING = re.compile(r"[\d*†‡§¶,;\s–-]+")
 # Single letters that are raised at the end of abbreviated words and ordinals in Romance languages (nº, 2ª, XIXe).
 _RAISED_ENDINGS = frozenset({"a", "o", "e", "r"})
@@ -66,22 +79,30 @@ class InlineReader:
     base_url: str
     targets: dict[str, str] = field(default_factory=dict)
     text: InlineText = field(default_factory=InlineText)
-    _open: list[tuple[HtmlElement, MarkKind, str]] = field(default_factory=list)
+    _open: list[tuple[HtmlElement, MarkKind, str | None]] = field(default_factory=list)
 
     def enter(self, element: HtmlElement) -> bool:
         """Begin an element; False when its inside is not to be walked."""
         tag = element.tag
+        if self.text.last.isdigit() and tag in _WHOLE and _follows_its_like(element):
+            self.text.space()
         if tag not in _TOLD:
-            self.strike(element)
+            self.style(element)
             return not tag.endswith(":math") or self._formula(element)
         if tag in _MARKS:
             return self._marked(element, _MARKS[tag])
         return self._told(element, tag)
 
-    def strike(self, element: HtmlElement) -> None:
-        """Mark what is inside as crossed out where the element's own style says so."""
+    def style(self, element: HtmlElement) -> None:
+        """Heed the element's own style: what it crosses out, and which parts it sets beside or below each other."""
         style = element.get("style")
-        if style and _LINED_OUT.search(style):
+        if not style:
+            return
+        if (own := _PLACE_OF_ITS_OWN.search(style)) is not None:
+            self.text.space()
+            for part in element if own.group(1) else ():
+                part.tail = f" {part.tail or ''}"
+        if _LINED_OUT.search(style):
             self._begin(element, MarkKind.STRUCK)
 
     def leave(self, element: HtmlElement) -> None:
@@ -92,18 +113,22 @@ class InlineReader:
             if kind is MarkKind.REFERENCE and closing:
                 self.text.add(closing)
             self.text.close(kind)
-            if kind is MarkKind.SUPERSCRIPT and closing:
+            if kind is MarkKind.SUPERSCRIPT and closing is not None:
                 self.text.add(closing)
-            if kind in _APART:
+                self.text.end_power()
+            elif kind in _APART:
                 self.text.keep_apart()
         elif element.tag == "q":
             self.text.add("”")
         elif element.tag == "rt" and (element.text or "").strip():
             self.text.add(")")
+        if (style := element.get("style")) and _PLACE_OF_ITS_OWN.search(style):
+            self.text.space()
 
     def _begin(
-        self, element: HtmlElement, kind: MarkKind, *, href: str = "", title: str = "", closing: str = ""
+        self, element: HtmlElement, kind: MarkKind, *, href: str = "", title: str = "", closing: str | None = None
     ) -> None:
+        """Open a mark; `closing` is what is written after it, and what an exponent has, be it nothing."""
         if kind is MarkKind.STRUCK:
             self.text.keep_apart()  # the old price and the new one
         self.text.open(kind, href, title)
@@ -166,13 +191,19 @@ class InlineReader:
             if not bracketed:
                 self.text.add("[")
             return
+        if last.isdigit() and _is_numerator(element, said):
+            self.text.space()
+            self._begin(element, MarkKind.SUPERSCRIPT)
+            return
         opening, closing = _caret(said, last)
+        if self._are_cents(element, said):
+            opening, closing = "." if opening and said.isdigit() else "", None
+            self.text.doubt()
         if opening:
             self.text.add(opening)
         self._begin(element, MarkKind.SUPERSCRIPT, closing=closing)
 
-    @staticmethod
-    def _is_reference(element: HtmlElement, said: str, last: str) -> bool:
+    def _is_reference(self, element: HtmlElement, said: str, last: str) -> bool:
         if any((anchor.get("href") or "").startswith("#") for anchor in element.iter("a")):
             return True
         parent = element.getparent()
@@ -183,7 +214,17 @@ class InlineReader:
             or _REFERENCE_CLASSES.search(element.get("class") or "")
         ):
             return True
-        return bool(_BRACKETED.fullmatch(said)) or (last in _ENDS_SENTENCE and bool(_NUMBERING.fullmatch(said)))
+        if last not in _ENDS_SENTENCE or not _NUMBERING.fullmatch(said):
+            return bool(_BRACKETED.fullmatch(said))
+        return not self._are_cents(element, said) and not (last == ")" and _CALCULATION.search(self.text.before()))
+
+    def _are_cents(self, element: HtmlElement, said: str) -> bool:
+        """Whether the raised figure is the lesser part of a price: `$4<sup>99</sup>`."""
+        if _CENTS.fullmatch(said) is None:
+            return False
+        before = self.text.before()
+        ends = _MONEY.match(element.tail or "") is not None
+        return (_FIGURE if ends else _PRICED).search(before) is not None
 
     def _target(self, anchor: HtmlElement) -> str:
         """The absolute http(s) target of a link, or nothing."""
@@ -196,12 +237,25 @@ class InlineReader:
         return known
 
 
-def _caret(said: str, last: str) -> tuple[str, str]:
+def _follows_its_like(element: HtmlElement) -> bool:
+    """Whether an element of its kind ends where it begins."""
+    before = element.getprevious()
+    return before is not None and before.tag == element.tag and not before.tail
+
+
+def _is_numerator(element: HtmlElement, said: str) -> bool:
+    """Whether the raised number stands above a slash and a lowered one: `<sup>3</sup>/<sub>4</sub>`."""
+    after = element.getnext()
+    below = "".join(after.itertext()).strip() if after is not None and after.tag == "sub" else ""
+    return said.isdigit() and below.isdigit() and (element.tail or "").strip() in _SLASHES
+
+
+def _caret(said: str, last: str) -> tuple[str, str | None]:
     """What is written before and after raised text that stands behind `last`: a caret where it is an exponent."""
     signed = said.lstrip("+-−–")
     is_power = any(char.isdigit() for char in said) or (len(said) == 1 and said.isalpha())
     if not is_power or not (last.isalnum() or last in ")]}") or said in _RAISED_ENDINGS:
-        return "", ""
+        return "", None
     plain = signed.replace(".", "").replace(",", "").isalnum()
     return ("^", "") if plain else ("^(", ")")
 

@@ -94,8 +94,10 @@ def table_block(table: HtmlElement, read: Callable[[HtmlElement], Cell]) -> Bloc
         head: list[bool] = []
         for element in row:
             _skip_covered(cells, head, covered)
-            width = min(_span_of(element, "colspan", _HTML_MAX_COLSPAN), MAX_COLUMNS - min(len(cells), MAX_COLUMNS - 1))
-            height = min(_span_of(element, "rowspan", _HTML_MAX_ROWSPAN), len(elements) - number)
+            width = height = 1
+            if element.keys():
+                width = min(_span_of(element, "colspan", _HTML_MAX_COLSPAN), max(MAX_COLUMNS - len(cells), 1))
+                height = min(_span_of(element, "rowspan", _HTML_MAX_ROWSPAN), len(elements) - number)
             if width > 1 or height > 1:
                 spans.append(CellSpan(number, len(cells), height, width))
             if height > 1:
@@ -210,4 +212,6 @@ def join_rows(rows: list[list[Cell]]) -> tuple[str, tuple[Mark, ...]]:
 
 
 def _long(cell: HtmlElement) -> bool:
+    if not len(cell) and len(cell.text or "") <= 2 * _MAX_CELL_WORDS:
+        return False
     return sum(len(piece.split()) for piece in cell.itertext()) > _MAX_CELL_WORDS

@@ -1,6 +1,7 @@
 """Inline text of one block while it is collected: white space as a browser shows it, marks with exact offsets."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -11,6 +12,8 @@ _NUMBER_BEFORE = re.compile(r"\d[\d.,]*\Z")
 _NUMBER_AFTER = re.compile(r"[\d.,]*\d")
 # Longer than any figure with its groups; a bound, so that no page takes long.
 _LOOK_BACK = 40
+# Elements: a sign, a whole part and what stands between them, each in one of its own.
+_PIECES_BACK = 8
 
 
 @dataclass(slots=True)
@@ -32,7 +35,7 @@ class InlineText:
         self._at_space = True
         self._marks: list[Mark] = []
         self._open: list[_Open] = []
-        self._apart = False
+        self._apart: Callable[[str], bool] | None = None
 
     def __bool__(self) -> bool:
         return self._length > 0
@@ -53,20 +56,29 @@ class InlineText:
         if not self._at_space:
             if text[0].isspace():
                 joined = " " + joined
-            elif joined[0].isdigit():
-                # A number goes on in another element, or a raised one ends and the next begins.
-                if self._apart:
-                    self.space()
-                elif self.last.isdigit():
-                    # Widened over the whole number when it is taken.
-                    self._marks.append(Mark(self._length, self._length + 1, MarkKind.JOINED))
+            elif self._apart is not None and self._apart(joined[0]):
+                self.space()
+            elif joined[0].isdigit() and self.last.isdigit():  # a number goes on in another element
+                self.doubt()
         self._append(joined)
         if text[-1].isspace():
             self.space()
 
+    def doubt(self) -> None:
+        """Mark the number around this place: two elements hold it. It is widened over the whole number at the end."""
+        self._marks.append(Mark(self._length, self._length + 1, MarkKind.JOINED))
+
     def keep_apart(self) -> None:
         """Let a digit that comes directly after this place be a number of its own."""
-        self._apart = self.last.isalnum()
+        self._apart = str.isdigit if self.last.isalnum() else None
+
+    def end_power(self) -> None:
+        """Let an exponent end here: the word or the number that comes directly after it is none of it."""
+        self._apart = str.isalnum
+
+    def before(self) -> str:
+        """The last characters, as many as a number or a short formula has at least."""
+        return "".join(self._pieces[-_PIECES_BACK:])[-_LOOK_BACK:]
 
     def add_exact(self, text: str) -> None:
         """Append text whose white space means something (code)."""
@@ -109,13 +121,13 @@ class InlineText:
             self._mark(mark)
             mark.start = 0
         text, marks = "".join(self._pieces), self._marks
-        self._pieces, self._marks, self._length, self._at_space, self._apart = [], [], 0, True, False
+        self._pieces, self._marks, self._length, self._at_space, self._apart = [], [], 0, True, None
         return _finish(text, marks, exact=exact)
 
     def _append(self, text: str) -> None:
         self._pieces.append(text)
         self._length += len(text)
-        self._at_space = self._apart = False
+        self._at_space, self._apart = False, None
 
     def _mark(self, mark: _Open) -> None:
         if self._length > mark.start:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pincite.domain.page import Block, CellSpan, MarkKind
+from pincite.domain.page import Block, BlockKind, CellSpan, MarkKind
 from pincite.fetch.extractors import extract
 
 
@@ -77,6 +77,21 @@ def test_a_formula_nested_without_end_keeps_its_words() -> None:
         ("CO<sub>2</sub> in 101<sub>2</sub>", "CO2 in 101_2"),
         ("log<sub>10</sub>100", "log10 100"),
         ("1<!-- -->2", "12"),
+        ("v<sup>2</sup>C", "v^2 C"),
+        ("10<sup>-3</sup><i>m</i>", "10^-3 m"),
+        ("2<sup>n-1</sup>5", "2^(n-1) 5"),
+        ("<sup>235</sup>U, 1<sup>st</sup>class", "235U, 1stclass"),
+        ("(a + b)<sup>2</sup>", "(a + b)^2"),
+        ("(see above)<sup>2</sup>, (2010)<sup>3</sup>", "(see above)[2], (2010)[3]"),
+        ("5<sup>3</sup>&frasl;<sub>8</sub> in", "5 3⁄8 in"),
+        ("10<sup>3</sup>/<sub>µL</sub>", "10^3/µL"),
+        ("<a href='/1'>1</a><a href='/2'>2</a>", "1 2"),
+        ("<time>10:00</time><time>11:00</time>", "10:00 11:00"),
+        ("4.5<img src='star.png'>120", "4.5 120"),
+        ("4.5<svg aria-hidden=true></svg>120", "4.5 120"),
+        ("<span style='display: block'>5</span>6", "5 6"),
+        ("<span style='display:flex'><b>5</b><b>6</b></span>", "5 6"),
+        ("<span style='float:left'>5</span>6", "5 6"),
     ],
 )
 @pytest.mark.parametrize("frame", ["<p>{}</p>", "<table><tr><th>a<th>b<tr><td>c<td>{}</table>"])
@@ -99,6 +114,34 @@ def test_struck_text_is_marked_wherever_it_stands() -> None:
 def test_digits_that_meet_across_elements_are_marked() -> None:
     (block,) = read("<p>It costs <b>1</b>299.50 today</p>")
     assert marked(block, MarkKind.JOINED) == ["1299.50"]
+    (block,) = read("<p>It holds 12<span hidden>.</span>50 or 20<span class='sr-only'> to </span>30 lamps</p>")
+    assert block.text == "It holds 1250 or 2030 lamps"
+    assert marked(block, MarkKind.JOINED) == ["1250", "2030"]
+
+
+@pytest.mark.parametrize(
+    ("markup", "price"),
+    [
+        ("$4<sup>99</sup>", "$4.99"),
+        ("$<b>698</b><sup>.00</sup>", "$698.00"),
+        ("€ 12,<sup>90</sup>", "€ 12,90"),
+        ("12,<sup>90</sup> €", "12,90 €"),
+    ],
+)
+def test_raised_cents_are_a_part_of_the_price_and_marked(markup: str, price: str) -> None:
+    (block,) = read(f"<p>now {markup} each</p>")
+    assert block.text == f"now {price} each"
+    assert marked(block, MarkKind.JOINED) == [price.strip("€$ ")]
+
+
+def test_lists_count_as_they_say() -> None:
+    blocks = read("<ol reversed><li>c<li>b<li>a</ol><ol start=7 reversed><li>x<li>y</ol>")
+    assert [block.number for block in blocks] == [3, 2, 1, 7, 6]
+
+
+def test_raised_text_in_code_keeps_its_caret() -> None:
+    (block,) = read("<pre>n = 2<sup>10</sup></pre>")
+    assert (block.kind, block.text) == (BlockKind.CODE, "n = 2^10")
 
 
 def test_abbreviations_say_what_they_stand_for() -> None:
