@@ -1,6 +1,7 @@
 """Bad input: each a clear sentence, a stable code, the right exit code, and nothing lost."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,23 @@ def test_bad_input_is_refused(
     assert (ended, error["code"]) == (code, name), err
     assert error["message"]
     assert "secret" not in out + err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["serve", "ui --no-browser", "keys create me", "keys list", "keys revoke me", "share serve"],
+)
+def test_each_command_of_the_server_names_the_packages_that_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: str
+) -> None:
+    monkeypatch.setenv("PINCITE_HOME", str(tmp_path / "home"))
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    monkeypatch.delitem(sys.modules, "pincite.surfaces.http.serving", raising=False)
+    ended = run(arguments.split())
+    _, err = capsys.readouterr()
+    assert ended == 2, err
+    assert err.startswith("Error: the server needs FastAPI, Jinja2 and uvicorn [EXTRA_NOT_INSTALLED]\nHint: Run: pip install")
+    assert "[server]" in err
 
 
 @pytest.mark.parametrize(

@@ -37,9 +37,8 @@ def serve(
     """Serve the web pages and the HTTP API, also in the shapes of Tavily, Firecrawl and OpenAI."""
 
     def job() -> None:
-        vet_server()
         said = f"Serving on {origin(host, port)} (the API: /docs). Ctrl-C stops; runs can be resumed."
-        _serving().serve(host, port, home, ready=lambda: note(said), work=work)
+        server().serve(host, port, home, ready=lambda: note(said), work=work)
 
     guarded(job, as_json=as_json)
 
@@ -47,17 +46,6 @@ def serve(
 def origin(host: str, port: int) -> str:
     """The address of what listens there."""
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def vet_server() -> None:
-    """Return when what the server is made of is installed. Errors: ExtraNotInstalled."""
-    try:
-        for needed in ("uvicorn", "fastapi", "jinja2"):
-            importlib.import_module(needed)
-    except ImportError as error:
-        raise ExtraNotInstalled(
-            "the server needs FastAPI, Jinja2 and uvicorn", hint=f"Run: {install_extra('server')}"
-        ) from error
 
 
 @keys_app.command("create")
@@ -74,7 +62,7 @@ def create(
     def job() -> str:
         # By its text: the float 0.1 as a Decimal has 55 digits.
         cap = None if daily_usd is None else Decimal(str(daily_usd))
-        with _serving().key_ring(home) as keys:
+        with server().key_ring(home) as keys:
             secret: str = keys.create(name, scope, rate_per_min=rate, daily_usd=cap)
         return secret
 
@@ -92,7 +80,7 @@ def list_keys(home: options.Home = None, as_json: options.Json = False) -> None:
     """List the keys by name; never the keys themselves."""
 
     def job() -> Any:
-        with _serving().key_ring(home) as ring:
+        with server().key_ring(home) as ring:
             return ring.all()
 
     keys = guarded(job, as_json=as_json)
@@ -116,7 +104,7 @@ def revoke(
     """Make a key open nothing any more."""
 
     def job() -> None:
-        with _serving().key_ring(home) as keys:
+        with server().key_ring(home) as keys:
             keys.revoke(name)
 
     guarded(job, as_json=as_json)
@@ -124,8 +112,15 @@ def revoke(
         print_json({"revoked": name})
 
 
-def _serving() -> Any:
-    """The server's own surface, by name: surfaces don't import each other, and it is heavy."""
+def server() -> Any:
+    """The server's own surface, by name: surfaces don't import each other, and it is heavy. Errors: ExtraNotInstalled."""
+    try:
+        for needed in ("uvicorn", "fastapi", "jinja2"):
+            importlib.import_module(needed)
+    except ImportError as error:
+        raise ExtraNotInstalled(
+            "the server needs FastAPI, Jinja2 and uvicorn", hint=f"Run: {install_extra('server')}"
+        ) from error
     return importlib.import_module("pincite.surfaces.http.serving")
 
 
@@ -139,8 +134,7 @@ def ui(
     """Ask in your browser: the web, the bundled pages or your own; only this machine gets in."""
 
     def job() -> None:
-        vet_server()
-        serving = importlib.import_module("pincite.surfaces.http.serving")
+        serving = server()
         with bound(port) as listening:
             pages = serving.own_pages(writable_home(home), listening)
             note(f"Open {pages.address}")

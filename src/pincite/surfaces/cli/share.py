@@ -1,6 +1,5 @@
 """`pincite share`: a signed bundle of pages and answers, and a read-only peer that other installations ask."""
 
-import importlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -72,12 +71,11 @@ def serve(
 
     def job() -> None:
         from pincite.settings import load_settings
-        from pincite.surfaces.cli.serve import origin, vet_server
+        from pincite.surfaces.cli.serve import origin, server
         from pincite.wiring.sharing import vet_scope
 
-        vet_server()
+        serving = server()
         vet_scope(load_settings({"home": home}))
-        serving = importlib.import_module("pincite.surfaces.http.serving")
         serving.serve_peer(host, port, home, ready=lambda: note(f"Sharing on {origin(host, port)}. Ctrl-C stops."))
 
     guarded(job, as_json=as_json)
