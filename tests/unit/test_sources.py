@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from pincite.domain.errors import InvalidInput, InvalidSetting, LibraryNotFound
+from pincite.domain.events import Event, EventType
 from pincite.engine import Engine
 from pincite.settings import Settings
 from pincite.surfaces.http.serving import engine_opener
+from pincite.wiring import libraries
 from pincite.wiring.sources import Sources, resolve_libraries, resolve_sources
 
 
@@ -88,3 +90,20 @@ async def test_the_engines_of_a_server_know_that_they_serve(tmp_path: Path, monk
     async with engine:
         with pytest.raises(InvalidSetting, match="no search engine is set up"):
             await engine.search("connection pool")
+
+
+async def test_a_folder_is_read_when_its_run_is_worked_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(libraries, "_TOLD_EVERY_S", 0.0)
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for name in ("one", "two"):
+        (folder / f"{name}.md").write_text(f"# Pier {name}\n\nPier {name} is 31 metres long.\n", encoding="utf-8")
+    told: list[Event] = []
+    async with Engine.from_settings(home=tmp_path / "home", source=f"local:{folder}", embeddings="none") as engine:
+        run_id = await engine.start("How long is pier one?")
+        assert libraries.library_state(folder, engine.settings).pages == 0, "whoever asks does not wait for it"
+        report = await engine.resume(run_id, on_event=told.append)
+    assert "31 metres" in report.markdown
+    reading = [event.data for event in told if event.type is EventType.LIBRARY_READ]
+    assert reading == [{"library": "notes", "pages": 1}, {"library": "notes", "pages": 2}]
+    assert told[2].type is EventType.RUN_STARTED, "the time that a run may take has not begun before"

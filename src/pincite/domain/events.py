@@ -16,6 +16,7 @@ class EventType(StrEnum):
 
     RUN_STARTED = "run.started"  # the run began; `question`, `profile`, `mode`
     RUN_RESUMED = "run.resumed"  # a run that was broken off goes on; `epoch`
+    LIBRARY_READ = "library.read"  # pages of a folder or archive are read before the run; `library`, `pages` so far
     PLAN_CREATED = "plan.created"  # a round's plan stands; `round`, `sub_questions` (`id`, `text`, `queries`)
     PLAN_CHANGED = "plan.changed"  # a later round changed a part; `round`, `change`, `part`, `reason`
     ROUND_STARTED = "round.started"  # searching and reading begin; `round`

@@ -62,6 +62,8 @@ class Progress:
 
     stage: int = 0
     ended: bool = False
+    library: str = ""
+    """What is said of a library that is read before the run begins."""
     parts: list[str] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
     claims: dict[str, ClaimLine] = field(default_factory=dict)
@@ -101,7 +103,7 @@ class Progress:
             (self.rejected, "rejected"),
             (gaps, "gap" if gaps == 1 else "gaps"),
         )
-        return " · ".join(f"{count} {what}" for count, what in counts if count) or "planning"
+        return " · ".join(f"{count} {what}" for count, what in counts if count) or self.library or "planning"
 
     def as_dict(self) -> dict[str, Json]:
         """Where the run stands, for a program."""
@@ -153,6 +155,7 @@ def progress_of(events: Iterable[Event]) -> Progress:
 def _take(found: Progress, event: Event) -> None:
     data = event.data
     found.ended = event.type in _ENDS
+    found.library = _reading(event)
     # A cap is told by each part that meets it; a reader needs it once.
     found.trouble += [line for line in _trouble(event) if line not in found.trouble]
     match event.type:
@@ -181,6 +184,13 @@ def _take(found: Progress, event: Event) -> None:
             found.tokens += sum(n for n in (data.get("tokens_in"), data.get("tokens_out")) if isinstance(n, int))
         case _:
             pass
+
+
+def _reading(event: Event) -> str:
+    if event.type is not EventType.LIBRARY_READ:
+        return ""
+    pages = _number(event.data, "pages", 0)
+    return f"reading {_text(event.data, 'library')}: {pages} page{'' if pages == 1 else 's'} so far"
 
 
 def _trouble(event: Event) -> list[str]:

@@ -1,7 +1,8 @@
 """The local libraries of an engine, each opened once and brought up to date, and what ranks their passages."""
 
 import json
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import resources
@@ -9,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import anyio
 import anyio.from_thread
 import anyio.to_thread
 
@@ -138,9 +140,29 @@ def _texts_of_many_kinds() -> list[str]:
     return [passage for row in rows for passage in json.loads(row)["passages"]]
 
 
+Told = Callable[[str, int], Coroutine[None, None, None]]
+"""Hears of a library that is being read: its name, and how many pages so far."""
+# As often as a reader of a page that waits wants news; each is stored. Chosen, not measured.
+_TOLD_EVERY_S: Final = 1.0
+
+
 def _stop_when_cancelled(_pages: int, _place: str) -> None:
     """Ends the indexing in this thread when the task that waits for it was cancelled."""
     anyio.from_thread.check_cancelled()
+
+
+def _telling(library: str, told: Told) -> Callable[[int, str], None]:
+    """Tells now and then how many pages were read; otherwise as `_stop_when_cancelled`."""
+    last_s = time.monotonic()
+
+    def progress(pages: int, place: str) -> None:
+        nonlocal last_s
+        _stop_when_cancelled(pages, place)
+        if time.monotonic() - last_s >= _TOLD_EVERY_S:
+            last_s = time.monotonic()
+            anyio.from_thread.run(told, library, pages)
+
+    return progress
 
 
 def _learn_shipped(path: Path, settings: Settings) -> None:
@@ -207,20 +229,27 @@ class OpenLibraries:
         self._kept = kept
         self._opened: dict[tuple[Path, str], LocalLibrary] = {}
         self._refreshed: set[tuple[Path, str]] = set()
+        self._refreshing = anyio.Lock()
 
-    async def ready(self, path: Path, settings: Settings | None = None) -> "LocalLibrary":
+    async def vet(self, path: Path) -> None:
+        """Refuse a folder that is no library; no page is read. Errors: LibraryNotFound, and those of its index."""
+        await anyio.to_thread.run_sync(self._open, path, self._settings)
+
+    async def ready(self, path: Path, settings: Settings | None = None, told: Told | None = None) -> "LocalLibrary":
         """The library in that folder, its index up to date. Errors: LibraryNotFound, and those of its index.
 
         `settings` are those of the run that searches: it finds by meaning or not as it did when it was started.
         """
         key = (path, (settings or self._settings).embeddings)
-        if key not in self._refreshed:
-            library = await anyio.to_thread.run_sync(self._open, path, settings or self._settings)
-            report = await anyio.to_thread.run_sync(library.refresh, _stop_when_cancelled)
-            # Only then can vectors be missing that came with the library.
-            if report.added:
-                await anyio.to_thread.run_sync(_learn_shipped, path, settings or self._settings)
-            self._refreshed.add(key)
+        async with self._refreshing:
+            if key not in self._refreshed:
+                library = await anyio.to_thread.run_sync(self._open, path, settings or self._settings)
+                progress = _stop_when_cancelled if told is None else _telling(library.name, told)
+                report = await anyio.to_thread.run_sync(library.refresh, progress)
+                # Only then can vectors be missing that came with the library.
+                if report.added:
+                    await anyio.to_thread.run_sync(_learn_shipped, path, settings or self._settings)
+                self._refreshed.add(key)
         return self._opened[key]
 
     async def listing(self, paths: tuple[Path, ...]) -> tuple[ListedPage, ...]:

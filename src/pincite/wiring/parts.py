@@ -11,7 +11,7 @@ import anyio.to_thread
 
 from pincite.domain.budget import Budget
 from pincite.domain.errors import InvalidInput
-from pincite.domain.events import Json
+from pincite.domain.events import EventType, Json
 from pincite.domain.fetch import FetchRequest, FetchResult, Hosted, Render
 from pincite.domain.library import IndexReport, ListedPage
 from pincite.domain.model import ModelRole
@@ -205,6 +205,13 @@ class Parts(OpenStores):
             ledger = await storage.replay(record.run_id)
         else:
             sources = resolve_sources(settings, only_urls=bool(task.urls))
+
+            async def told(library: str, pages: int) -> None:
+                await events.emit(EventType.LIBRARY_READ, {"library": library, "pages": pages})
+
+            # Before the time of the run begins: a folder that was never read may take minutes.
+            for path in sources.libraries:
+                await self._libraries.ready(path, settings, told)
             found, fetch = await self._search(sources, settings), await self._fetch(sources.libraries)
             # With addresses of its own a question is about those pages: what a library calls things would lead away
             # from them.
@@ -392,8 +399,9 @@ class Parts(OpenStores):
             if not is_given_file(url):
                 vet_url(url, policy=url_policy(self.settings))
         sources = resolve_sources(self.settings, only_urls=bool(task.urls))
-        await self._search(sources)
-        await self._fetch(sources.libraries)
+        for path in sources.libraries:  # which are read when the run is worked on
+            await self._libraries.vet(path)
+        await self._search(replace(sources, libraries=()))
 
     async def index(self, path: Path, *, vectors: bool = False) -> IndexReport:
         """Index a library and remember it as one that is searched when no source is named."""
@@ -404,13 +412,15 @@ class Parts(OpenStores):
     async def _search(self, sources: Sources, settings: Settings | None = None) -> "SearchService | None":
         own = settings or self.settings
         key = (sources, own.embeddings)
+        # Outside of the lock: reading a folder takes long, and nothing else would be built meanwhile.
+        libraries = [await self._libraries.ready(path, own) for path in sources.libraries]
         async with self._building:
             if key not in self._searches:
                 self._searches[key] = await build_search(
                     self.settings,
                     self.clock,
                     self._kept,
-                    libraries=[await self._libraries.ready(path, own) for path in sources.libraries],
+                    libraries=libraries,
                     providers=sources.providers,
                     common=await self._common() if sources.providers else None,
                     cache=await self._cache(),
@@ -449,9 +459,9 @@ class Parts(OpenStores):
     async def _fetch(self, libraries: tuple[Path, ...]) -> "FetchService":
         from pincite.fetch.extractors import BytesExtractor
 
+        opened = [await self._libraries.ready(path) for path in libraries]
         async with self._building:
             if libraries not in self._fetches:
-                opened = [await self._libraries.ready(path) for path in libraries]
                 self._fetches[libraries] = await build_fetch(
                     self.settings,
                     self.clock,

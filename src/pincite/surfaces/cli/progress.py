@@ -67,7 +67,7 @@ def describe(event: Event) -> str:
     subject = next(
         (
             str(data[key])
-            for key in ("url", "query", "heading", "text", "sub_question", "question", "role")
+            for key in ("url", "library", "query", "heading", "text", "sub_question", "question", "role")
             if data.get(key)
         ),
         "",
@@ -97,6 +97,8 @@ def _detail(type_: EventType, data: Mapping[str, Json]) -> str:
             return f"{_count(data, 'sub_questions', 'sub-question')}, {asked} {'query' if asked == 1 else 'queries'}"
         case EventType.SEARCH_COMPLETED:
             return _count(data, "results", "result")
+        case EventType.LIBRARY_READ:
+            return _count(data, "pages", "page") + " so far"
         case EventType.PAGE_DUPLICATE:
             return f"same as {_short(str(data.get('of', '')))}"
         case EventType.ROUND_STARTED:
@@ -149,9 +151,11 @@ def _few_lines() -> Iterator[Show]:
         known_parts, known_rounds = len(progress.parts), len(progress.rounds)
         before = progress.summary()
         progress.take(event)
-        if event.type in (EventType.RUN_STARTED, EventType.RUN_RESUMED) and not named:
+        if event.type in (EventType.RUN_STARTED, EventType.RUN_RESUMED, EventType.LIBRARY_READ) and not named:
             named.append(event.run_id)
             note(f"Run {event.run_id}")
+            if progress.library:
+                note(f"Reading {event.data.get('library')} first; what is read is kept for the next question")
         elif event.type is EventType.PLAN_CREATED and not known_parts:
             note(f"Planned: {_detail(event.type, event.data)}")
         elif 0 < known_rounds < len(progress.rounds) <= TOLD_ROUNDS:
@@ -183,7 +187,7 @@ def _live() -> Iterator[Show]:
         def show(event: Event) -> None:
             progress.take(event)
             line = describe(event)
-            if line:
+            if line and not progress.library:  # the line above moves instead
                 latest.append(printable(line))
                 del latest[:-LIVE_LINES]
             live.refresh()

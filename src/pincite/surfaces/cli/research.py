@@ -174,7 +174,7 @@ def how_to_resume(started: list[str]) -> str:
     """How an interrupted run goes on."""
     if started:
         return f"Stopped; what was read is kept. Go on with: pincite runs resume {started[0]}"
-    return "Stopped before a run was made; pages that were indexed are kept. The same command goes on."
+    return "Stopped before a run was made."
 
 
 def present(answer: Answer, *, hint: bool = True) -> None:

@@ -113,7 +113,10 @@ def revoke(
 
 
 def server() -> Any:
-    """The server's own surface, by name: surfaces don't import each other, and it is heavy. Errors: ExtraNotInstalled."""
+    """The server's own surface, by name: surfaces don't import each other, and it is heavy.
+
+    Errors: ExtraNotInstalled.
+    """
     try:
         for needed in ("uvicorn", "fastapi", "jinja2"):
             importlib.import_module(needed)

@@ -71,6 +71,16 @@ def test_events_become_rounds_pages_and_claims() -> None:
     assert sum(found.stage_s) == 63 - 51, "the pause is nobody's time"
 
 
+def test_a_library_that_is_read_first_is_told_until_the_run_begins() -> None:
+    told: list[tuple[float, EventType, dict[str, Json]]] = [
+        (0, EventType.LIBRARY_READ, {"library": "notes", "pages": 1}),
+        (1, EventType.LIBRARY_READ, {"library": "notes", "pages": 70}),
+        (2, EventType.RUN_STARTED, {"question": "Why?"}),
+    ]
+    said = [progress_of(events(*told[:count])).summary() for count in (1, 2, 3)]
+    assert said == ["reading notes: 1 page so far", "reading notes: 70 pages so far", "planning"]
+
+
 def test_gaps_are_those_that_are_left() -> None:
     told: list[tuple[float, EventType, dict[str, Json]]] = [
         (1, EventType.ROUND_STARTED, {"round": 1}),

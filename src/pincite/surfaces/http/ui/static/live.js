@@ -19,7 +19,7 @@ const root = document.getElementById("live");
 const run = root.dataset.run;
 const caps = JSON.parse(root.dataset.caps);
 const api = `/v1/research/${encodeURIComponent(run)}`;
-const state = { stage: 0, parts: [], rounds: [], claims: new Map(), sections: new Map(), trouble: [], cost: 0, tokens: 0, started: null, last: null };
+const state = { stage: 0, library: "", parts: [], rounds: [], claims: new Map(), sections: new Map(), trouble: [], cost: 0, tokens: 0, started: null, last: null };
 
 // As reason_text in domain/reasons.py.
 function words({ reason = "", code = "" }) {
@@ -46,6 +46,7 @@ function take(event) {
   state.started ??= Date.parse(at);
   state.last = Date.parse(at);
   state.stage = NEXT_STAGE[type] ?? STAGE_OF[type.split(".")[0]] ?? state.stage;
+  state.library = type === "library.read" ? `${data.library}: ${data.pages} page${data.pages === 1 ? "" : "s"} so far` : "";
   if (type === "plan.created") state.parts = (data.sub_questions ?? []).map((part) => part.text);
   else if (type === "round.started") state.rounds.push({ number: data.round, queries: [], pages: [] });
   else if (type === "search.completed") round().queries.push({ text: data.query, results: data.results });
@@ -119,6 +120,7 @@ function Live() {
       aria-current=${index === state.stage ? "step" : null}>${name[0].toUpperCase() + name.slice(1)}</li>`)}</ol>
     <p class="hidden" role="status">${STAGES[state.stage]}</p>
     <dl class="numbers">${numbers.map(([name, value]) => html`<${Number_} name=${name} value=${value} />`)}</dl>
+    ${state.library && html`<p class="library">Reading ${clean(state.library)}. What is read is kept for the next question.</p>`}
     ${state.sections.size > 0 && html`<section class="sofar"><h2>Written so far</h2>
       ${[...state.sections].map(([heading, text]) => html`<${Section} heading=${heading} text=${text} />`)}</section>`}
     ${state.trouble.map((line) => html`<div class="notice fair"><p>${clean(line)}</p></div>`)}
@@ -175,7 +177,7 @@ const hear = (message) => {
 };
 for (const type of [
   "run.started", "run.resumed", "run.completed", "run.failed", "run.cancelled", "plan.created", "plan.changed",
-  "round.started",
+  "library.read", "round.started",
   "search.completed", "search.failed", "page.fetched", "page.refused", "page.failed", "page.duplicate", "chunk.made",
   "claim.proposed", "claim.verified", "claim.rejected", "gap.found", "conflict.found", "budget.exhausted",
   "report.section_ready", "report.completed", "model.answered", "model.failed", "role.replaced",
