@@ -63,7 +63,7 @@ class FactFinding:
         return ""
 
 
-_ADDRESS = re.compile(r"https?://[^\s<>\"')\]]+|[\w.+-]+@[\w-]+\.[\w.]+")
+ADDRESS = re.compile(r"https?://[^\s<>\"')\]]+|(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.]+")
 _EXTENSION = (
     r"(?:conf|cfg|cf|ini|toml|json|ya?ml|xml|html?|md|txt|log|csv|sql|db|py|sh|js|ts|c|h|cpp|rs|go|so|exe|deb|rpm|zip|t?gz|"
     r"pdf)"
@@ -260,7 +260,7 @@ def _facts(text: str) -> Iterator[_Fact]:
         if words and not is_title(words):
             taken.append(match.span())
             yield _Fact(FactKind.QUOTED, words)
-    for pattern, kind in ((_ADDRESS, FactKind.ADDRESS), (_IDENTIFIER, FactKind.IDENTIFIER)):
+    for pattern, kind in ((ADDRESS, FactKind.ADDRESS), (_IDENTIFIER, FactKind.IDENTIFIER)):
         for match in pattern.finditer(_blanked(text, taken)):
             if match.group().lower() in UNITS and _NUMBER_BEFORE.search(text, max(match.start() - 2, 0), match.start()):
                 continue  # "8 kB"

@@ -6,11 +6,12 @@ meaning, which a judge decides.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
+from pincite.text.normalise import fold
 from pincite.text.tokens import is_stop
-from pincite.verification.facts import FactFinding, FactKind, FactOutcome
+from pincite.verification.facts import ADDRESS, FactFinding, FactKind, FactOutcome
 
 # An option with its dashes is one name: `--no-ff` is not `--ff`. Numbers keep their unit (64MB, 0.01).
 _TOKEN: Final = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*|\d[\w.]*\w|\d|[^\W\d]\w*")
@@ -21,23 +22,24 @@ _COMMENT: Final = re.compile(r"(?:^|\s)(?:#|//|--|;|/\*)(?:\s|$)", re.MULTILINE)
 # What a piece of code names itself, in languages that people quote: it counts where it is used again.
 _NAMED: Final = re.compile(
     r"^[ \t]*([^\W\d]\w*(?:, *[^\W\d]\w*)*) *:?=(?!=)"  # rows, found = ...
-    r"|([^\W\d]\w*) *:="
-    r"|\b(?:def|function|func|fn) +([^\W\d]\w*) *\(([^()]*)\)"  # and what it takes
-    r"|\blambda +([^:()]*):"
+    r"|\b([^\W\d]\w*) *:="
+    r"|\b(?:def|function|func|fn) +([^\W\d]\w*) *\(([^()]{0,200})\)"  # and what it takes
+    r"|\blambda +([^:()]{0,200}):"
     r"|\b(?:class|let|const|var|as|for) +([^\W\d]\w*(?:, *[^\W\d]\w*)*)",
     re.MULTILINE,
 )
 
 
-def check_code(code: str, evidence: Iterable[str]) -> tuple[FactFinding, ...]:
-    """What became of each name, option and number of the code, in their order, each once; then of its comments.
+def check_code(code: str, evidence: Sequence[str]) -> tuple[FactFinding, ...]:
+    """What became of each name, option and number of the code, each once; then of its addresses and comments.
 
     Args:
         code: as it is to be printed.
         evidence: the texts of the passages and their context.
 
     A name that the code sets itself and uses again is not looked for, nor what stands in angle brackets, nor small
-    words of English (`for`, `from`, `in`), of which many languages are made: they name nothing.
+    words of English (`for`, `from`, `in`), of which many languages are made: they name nothing. An address must
+    stand whole; comments are refused.
     """
     bare = _PLACEHOLDER.sub(" ", code)
     own = _set_by_itself(bare)
@@ -47,6 +49,8 @@ def check_code(code: str, evidence: Iterable[str]) -> tuple[FactFinding, ...]:
         for token in dict.fromkeys(_tokens(bare))
         if token not in own and not (token.islower() and is_stop(token))
     ]
+    shown = {link for text in evidence for link in _addresses(text)}
+    found += [_finding(FactKind.ADDRESS, link, there=link in shown) for link in dict.fromkeys(_addresses(code))]
     comments = (line.strip() for line in bare.split("\n") if _COMMENT.search(line))
     return (*found, *(_finding(FactKind.QUOTED, line, there=False) for line in comments))
 
@@ -69,6 +73,10 @@ def _finding(kind: FactKind, text: str, *, there: bool) -> FactFinding:
 
 def _tokens(text: str) -> Sequence[str]:
     return [token.rstrip(".") for token in _TOKEN.findall(text)]
+
+
+def _addresses(text: str) -> list[str]:
+    return [link.rstrip(".,;") for link in ADDRESS.findall(fold(text).text)]
 
 
 def _set_by_itself(code: str) -> frozenset[str]:

@@ -1,5 +1,7 @@
 """Code that a model put together, held to the passages it names: names, options, numbers, what it sets itself."""
 
+from time import process_time
+
 import pytest
 
 from pincite.verification.facts import FactOutcome
@@ -8,6 +10,7 @@ from pincite.verification.snippets import check_code, in_rows, on_one_line
 PASSAGES = (
     "import depot\nwith depot.Pool(max_carts=4) as pool:\n    for cart in pool.carts():\n        print(cart.load)",
     "depot tidy --keep-empty removes carts; set cart_limit = 64MB in depot.conf.",
+    "Read https://depot.test/carts first; mail https://depot.test/load to nobody.",
     "def fill(depot):\n    return lambda each: each",
 )
 
@@ -27,6 +30,7 @@ def missing(code: str) -> list[str]:
         "def weigh(cart, pool):\n    print(cart.load, pool)\nwith depot.Pool() as p:\n    weigh(p.carts(), p)",
         "print(lambda one: one.load)",
         "from depot import Pool",
+        "depot tidy https://depot.test/carts",
     ],
 )
 def test_what_the_passages_have_and_what_the_code_sets_itself_stands(code: str) -> None:
@@ -45,6 +49,8 @@ def test_what_the_passages_have_and_what_the_code_sets_itself_stands(code: str) 
         ("cart_limit = 64", ["64"]),
         ("carts_limit = 64MB", ["carts_limit"]),  # set and never used: a setting's name
         ("found = pool.carts()", ["found"]),
+        ("depot tidy https://depot.test/carts/load", ["https://depot.test/carts/load"]),
+        ("depot tidy https://depot.test", ["https://depot.test"]),
         ("print(cart)  # frees all memory", ["frees", "memory", "print(cart)  # frees all memory"]),
         ("depot tidy <script>alert</script>", ["alert", "script"]),
     ],
@@ -62,3 +68,11 @@ def test_code_on_one_line_comes_back_as_it_was(code: str) -> None:
 
 def test_fences_and_tabs_are_no_part_of_code() -> None:
     assert in_rows("```python\nif a:\n\tb()\n```\n") == "if a:\n    b()"
+
+
+@pytest.mark.parametrize("piece", ["a", "lambda ", "def a(", "a, ", "<a", "x = ", "a@", "-", "for a", "1."])
+def test_a_report_that_somebody_made_up_is_looked_at_in_time(piece: str) -> None:
+    code = piece * (40_000 // len(piece))
+    began = process_time()
+    check_code(code, PASSAGES)
+    assert process_time() - began < 2
