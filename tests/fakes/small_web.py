@@ -38,6 +38,8 @@ def document_of(text: str, *, title: str = "", published_at: datetime | None = N
             blocks.append(Block(BlockKind.HEADING, heading.group(2), level=len(heading.group(1))))
         elif piece.startswith("- "):
             blocks.append(Block(BlockKind.LIST_ITEM, piece[2:]))
+        elif step := re.match(r"(\d)\. ", piece):
+            blocks.append(Block(BlockKind.LIST_ITEM, piece[3:], ordered=True, number=int(step[1])))
         elif " :: " in piece:
             term, definition = piece.split(" :: ", 1)
             blocks.append(Block(BlockKind.TERM, term))

@@ -134,3 +134,10 @@ def test_terms(text: str, terms: list[str]) -> None:
 def test_query_terms_are_distinct_and_bounded() -> None:
     assert query_terms("a cat, cats and a dog") == ("cat", "dog")
     assert len(query_terms(" ".join(f"w{n}" for n in range(5_000)))) == 256
+
+
+def test_text_without_spaces_is_cut_as_other_text_is() -> None:
+    blocks = [Block(BlockKind.HEADING, "概要", level=1)]
+    blocks += [Block(BlockKind.PARAGRAPH, "データベースは毎日自動的にバックアップされます。" * 6) for _ in range(6)]
+    found = drafts(Document(extractor="t", version="1", title="保存", blocks=tuple(blocks)))
+    assert len(found) == 3, "two paragraphs of 144 signs are a passage"

@@ -7,7 +7,7 @@ from typing import Final
 
 import anyio.to_thread
 
-from pincite.domain.evidence import Claim, Evidence
+from pincite.domain.evidence import Claim, Evidence, NoteForm
 from pincite.domain.frozen import dataclass
 from pincite.domain.plan import MOST_WORDS, Analysis, Gap, Progress, ReadPage, ReportLength, SubQuestion, Task
 from pincite.ranking.answerable import is_answered, is_here, part_likelihood
@@ -231,7 +231,7 @@ def _openers(excerpt: Excerpt, page: ReadPage, claims: Sequence[Claim]) -> list[
     runs: list[tuple[float, tuple[str, ...]]] = []
     run: tuple[str, ...] = ()
     for unit, near, claim in zip(excerpt.units, excerpt.nearness, claims, strict=True):
-        if is_flagged(claim.text):
+        if is_flagged(claim.text) or excerpt.form is NoteForm.STEP:  # one of several, which stand together below
             run = ()
         elif stands_alone(page.document, unit):
             run = (claim.claim_id,)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pincite.domain.evidence import ContextRole, NoteForm
-from pincite.domain.page import QUOTED_NOTE, BlockKind, Document
+from pincite.domain.page import QUOTED_NOTE, BlockKind, Document, MarkKind
 from pincite.ranking.ranker import RankedPassage
 from pincite.research.extractive.excerpts import Excerpt, stands_alone
 from pincite.text.context import context_of
@@ -66,6 +66,9 @@ _RECOMMENDS: Final = re.compile(
 _EXPLETIVE: Final = re.compile(r"It(?: is|['’]s) (?:[a-z]+ ){1,4}?(?:that|not to|to(?! be\b)) [^?:]+\.", re.DOTALL)
 # What a number belongs to when a name stands before it: "Section 27.2", "Python 3.8", "git-diff(1)"; "-1" is a sign.
 _NAMED_NUMBER: Final = re.compile(r"(?:^|[\s(])[A-Z][\w.]*[ \xa0]$|\bversions? $|\w\($|-$")
+
+# A number, perhaps with a unit.
+_VALUE: Final = re.compile(r"[-+]?\d[\d.,]* ?(?:[^\W\d_]{0,12}|%)")
 
 
 def overview_of(chosen: Sequence[RankedPassage], ranked: Sequence[RankedPassage]) -> tuple[Excerpt, ...]:
@@ -135,7 +138,7 @@ def tells_figure(document: Document, start: int, end: int) -> bool:
     """Whether a sentence tells a figure with its unit, or, in the entry of an option or setting, any figure."""
     told = [
         (figure, figure.kind == "version" or _NAMED_NUMBER.search(before) is not None)
-        for figure, before in quantities(document.standing(start, end))
+        for figure, before in quantities(_told(document, start, end))
     ]
     if any(figure.dimension and not named for figure, named in told):
         return True
@@ -143,6 +146,16 @@ def tells_figure(document: Document, start: int, end: int) -> bool:
     entry = any(piece.role is ContextRole.TERM for piece in context_of(document, start, end))
     digits = any(character.isdigit() for figure, _ in told for character in figure.text)
     return entry and digits and not any(named for _, named in told)
+
+
+def _told(document: Document, start: int, end: int) -> str:
+    """What stands, with code blanked that is more than a value ("4 MB", "-1"): arguments of examples tell nothing."""
+    text = document.standing(start, end)
+    for mark in document.marks_in(start, end, (MarkKind.CODE,)):
+        low, high = max(mark.start, start) - start, min(mark.end, end) - start
+        if not _VALUE.fullmatch(text[low:high]):
+            text = text[:low] + " " * (high - low) + text[high:]
+    return text
 
 
 def label_of(document: Document, start: int, end: int) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, groupby
 from typing import Final
+from unicodedata import category
 
 from pincite.domain.evidence import Claim, Evidence, NoteForm
 from pincite.domain.frozen import dataclass
@@ -21,7 +22,7 @@ from pincite.ranking.terms import index_terms
 from pincite.ranking.words import Rarity
 from pincite.text.context import antecedent_of, context_of
 from pincite.text.sentences import Span, sentences
-from pincite.text.tokens import words
+from pincite.text.tokens import first_words, words
 from pincite.verification.claims import claim_type
 
 # The rows nearest to the question; the whole table is a click away.
@@ -64,9 +65,9 @@ class Excerpt:
 
     @property
     def words(self) -> int:
-        """How many words it has."""
+        """How many words it has; lines of code are short and don't count as such."""
         text = self.passage.source.document.text
-        return sum(text[unit.start : unit.end].count(" ") + 1 for unit in self.units)
+        return sum(word_count(text[unit.start : unit.end].replace("\n", "")) for unit in self.units)
 
 
 def excerpts_of(passage: RankedPassage, terms: Sequence[str], rarity: Rarity) -> tuple[Excerpt, ...]:
@@ -168,7 +169,7 @@ def stands_alone(document: Document, unit: Span) -> bool:
     block = document.blocks[document.block_at(unit.start)]
     text = document.text[unit.start : unit.end].strip()
     least, most = _DIRECT_WORDS
-    if block.kind not in _TEXT_KINDS | {BlockKind.LIST_ITEM} or not least <= len(text.split()) <= most:
+    if block.kind not in _TEXT_KINDS | {BlockKind.LIST_ITEM} or not least <= word_count(text) <= most:
         return False
     if (
         _ELSEWHERE.match(text)
@@ -229,9 +230,10 @@ def _rows(block: Block, base: int) -> Iterator[Span]:
 
 
 def _says_something(text: str) -> bool:
-    """Whether a sentence is more than a scrap: three words, most of it letters."""
-    letters = sum(character.isalpha() or character.isspace() for character in text)
-    return len(text.split()) >= 3 and letters * 2 >= len(text)
+    """Whether a sentence is more than a scrap: three words, most of it letters and their marks (as of Thai)."""
+    signs = sum(not (character.isalpha() or character.isspace() or category(character)[0] == "M") for character in text)
+    many = len(text.split()) >= 3 or (not text.isascii() and len(first_words(text, 3)) == 3)
+    return many and signs * 2 <= len(text)
 
 
 def _nearness(document: Document, span: Span, told: dict[int, float], terms: Sequence[str], rarity: Rarity) -> float:

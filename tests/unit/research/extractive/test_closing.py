@@ -211,6 +211,18 @@ def test_what_a_page_concludes_or_recommends_closes_a_report_and_nothing_does_wh
     assert concluded(far) == [], "the summary of another chapter of the page"
 
 
+@pytest.mark.parametrize(
+    ("code", "is_figure"), [("4 MB", True), ("4MB", True), ("load('4 MB')", False), ("[1, 2, 3]", False), ("-2", True)]
+)
+def test_a_number_in_a_call_is_no_key_number_and_a_value_is_one(code: str, is_figure: bool) -> None:
+    sentence = f"For example, an owl box gives {code} when it is asked."
+    at = sentence.index(code)
+    mark = Mark(at, at + len(code), MarkKind.CODE)
+    page = made(Block(BlockKind.TERM, "owl_box"), Block(BlockKind.DEFINITION, sentence, marks=(mark,), parent=0))
+    start = page.text.index(sentence)
+    assert tells_figure(page, start, start + len(sentence)) is is_figure
+
+
 async def test_what_a_page_sets_as_code_is_code_in_the_report(bench: Any) -> None:
     text = "An owl box is opened by owl_box.open() and by nothing else."
     mark = Mark(text.index("owl_box"), text.index(" and"), MarkKind.CODE)

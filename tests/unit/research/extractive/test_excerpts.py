@@ -11,7 +11,7 @@ from pincite.domain.plan import Task
 from pincite.domain.report import PartStatus, ReportStatus
 from pincite.ranking.ranker import PassageRanker, Source
 from pincite.research.extractive.comparisons import names_of
-from pincite.research.extractive.excerpts import Excerpt, excerpts_of, marked_words
+from pincite.research.extractive.excerpts import Excerpt, excerpts_of, marked_words, stands_alone
 
 HOW_TO = Document(
     extractor="t",
@@ -232,6 +232,32 @@ async def test_a_word_that_only_begins_like_a_no_may_open_an_answer(bench: Any) 
     assert [sentence.text for sentence in report.summary.sentences] == [
         "Non-breeding owls roost in the barn of the mill by day."
     ]
+
+
+async def test_one_step_of_several_opens_no_answer(bench: Any) -> None:
+    page = (
+        "# Owl boxes\n\nBefore you hang an owl box on a barn:\n\n1. Saw the boards of larch for the barn.\n\n"
+        "2. Hang the owl box on the barn with four screws.\n\n3. Wait for the owl in the barn.\n"
+    )
+    report = await bench({"https://owls.test/": page}).service().run(Task("How do I hang an owl box on the barn?"))
+    assert not report.summary.sentences
+    assert [s.text.split()[0] for s in report.sentences()] == ["Before", "Saw", "Hang", "Wait"]
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "answers"),
+    [
+        ("データベースは毎日保存されます。バックアップの保存期間は30日です。", "保存期間は何日ですか？", True),
+        ("数据库每天凌晨三点自动备份。备份文件保留三十天，之后自动删除。", "备份文件保留多久？", True),
+        ("ไฟล์สำรองจะถูกเก็บไว้สามสิบวัน", "ไฟล์สำรองเก็บไว้กี่วัน", False),
+    ],
+)
+def test_text_without_spaces_is_printed_and_its_sentences_stand_alone(text: str, question: str, answers: bool) -> None:
+    page = Document(extractor="t", version="1", title="x", blocks=(Block(BlockKind.PARAGRAPH, text),))
+    ranking = PassageRanker().rank(question, [Source("https://owls.test/", page)])
+    (found,) = excerpts_of(ranking.passages[0], ranking.terms, ranking.rarity)
+    assert "".join(page.text[unit.start : unit.end] for unit in found.units) == text
+    assert all(stands_alone(page, unit) is answers for unit in found.units), "Thai has no mark at the end of a sentence"
 
 
 async def test_the_yes_to_another_question_opens_no_answer(bench: Any) -> None:
