@@ -22,7 +22,7 @@ from pincite.domain.records import RunRecord
 from pincite.domain.report import Report, ReportStatus
 from pincite.ports import EventSink, Judge, ModelCalls, RunStore
 from pincite.runtime.lease import LEASE_S, Lease, this_worker, with_lease
-from pincite.runtime.recovery import first_failure
+from pincite.runtime.recovery import DEFECT, first_failure
 from pincite.runtime.telemetry import meter, spans
 from pincite.runtime.telemetry.logs import bind, event_line, run_line
 from pincite.runtime.telemetry.meter import METER
@@ -40,7 +40,6 @@ T = TypeVar("T")
 # A run over which more owners than this died in a row is given up: it may be what kills them.
 MAX_DEATHS: Final = 3
 KILLS_WORKERS: Final = "kills_workers"
-DEFECT: Final = "defect"
 # What a run under a worker outlives: the database may come back. It counts as a death of its owner.
 _PASSING: Final = ("STORAGE_UNAVAILABLE", "LOCKED")
 
@@ -84,7 +83,6 @@ class Execution:
             raise
         except Exception:  # the border of a worker's job: a defect ends this run, not the worker
             log.exception("run %s met a defect", run_id)
-            await self._finish(record, RunStatus.FAILED, DEFECT)
             return RunStatus.FAILED
         return FINAL_STATUS[report.status]
 
@@ -137,7 +135,14 @@ class Execution:
         self, runs: RunStore, record: RunRecord, lease: Lease, listener: Listener, handoff: Handoff
     ) -> Report:
         with self._parts.log.noted("research", {"question": record.question}, run_id=record.run_id) as note:
-            report = await self._owned(runs, record, lease, listener, handoff)
+            try:
+                report = await self._owned(runs, record, lease, listener, handoff)
+            except PinciteError:
+                raise
+            except Exception:  # whoever called meets the defect; the run has ended for all others
+                run_line("run ended", record.run_id, record.request_id, status=str(RunStatus.FAILED), reason=DEFECT)
+                await self._finish(record, RunStatus.FAILED, DEFECT)
+                raise
             metrics = report.metrics
             note.outcome = str(FINAL_STATUS[report.status])
             note.cost_usd, note.tokens_in, note.tokens_out = metrics.cost_usd, metrics.tokens_in, metrics.tokens_out
@@ -163,9 +168,9 @@ class Execution:
             await runs.put_report(report)
             return report
 
-        started_s = parts.clock.monotonic_s()
         bind(run_id=record.run_id, request_id=record.request_id)
         line = partial(run_line, run_id=record.run_id, request_id=record.request_id)
+        started_s = parts.clock.monotonic_s()
         line("run started" if record.epoch == 1 else "run goes on", profile=task.profile, epoch=record.epoch)
         about = {spans.RUN_ID: record.run_id, spans.REQUEST_ID: record.request_id}
         try:
@@ -195,13 +200,10 @@ class Execution:
         with anyio.CancelScope(shield=True):
             unmet = "" if covers(report, settings) else CoverageNotMet.default_reason
             await runs.finish(record.run_id, record.epoch, FINAL_STATUS[report.status], unmet)
-        line(
-            "run ended",
-            status=str(FINAL_STATUS[report.status]),
-            seconds=round(parts.clock.monotonic_s() - started_s, 2),
-        )
+        seconds = parts.clock.monotonic_s() - started_s
+        line("run ended", status=str(FINAL_STATUS[report.status]), seconds=round(seconds, 2))
         METER.add(meter.RUNS, 1, FINAL_STATUS[report.status])
-        METER.add(meter.RUN_SECONDS, parts.clock.monotonic_s() - started_s)
+        METER.add(meter.RUN_SECONDS, seconds)
         # At the very end, when nobody needs the pages whole: what may not be kept is cut to its quotes.
         await parts.settle_run(record.run_id)
         return report

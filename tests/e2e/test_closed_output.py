@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pincite.surfaces.cli.run import results
+
 PRINTING = (("runs", "list"), ("doctor",), ("scope", "export", "local"), ("--version",), ("demo", "--help"))
 
 
@@ -37,6 +39,27 @@ def test_a_full_disk_is_told_in_a_line(home: Path, arguments: tuple[str, ...]) -
     assert ended.returncode == 2
     assert said.startswith("Error: stdout can't be written: No space left on device [INVALID_INPUT]\nHint: ")
     assert len(said.splitlines()) == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+def test_a_report_is_printed_where_nothing_can_be_said_of_its_run(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "anchor.txt").write_text("The anchor of the ferry weighs 480 kg.")
+    asked = ("research", "How much does the anchor weigh?", "--source", f"local:{tmp_path}", "-v")
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(_command(asked), env=_env(home), stdout=subprocess.PIPE, stderr=full, check=False)
+    assert ended.returncode == 0
+    assert b"480 kg" in ended.stdout
+
+
+def test_what_fails_while_results_are_printed_is_told_as_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    def printed() -> None:
+        with results() as out:
+            out.write("the first line\n")
+            raise TimeoutError("the site was silent")
+
+    with pytest.raises(TimeoutError):
+        printed()
+    assert capsys.readouterr() == ("the first line\n", "")
 
 
 def test_a_reader_who_has_read_enough_ends_an_export(home: Path) -> None:

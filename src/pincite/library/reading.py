@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import field
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
@@ -19,7 +19,7 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.page import Document
 from pincite.library.records import RawPage
 from pincite.library.spelling import page_words
-from pincite.ranking.passages import CutPassage, cut_passages, passage_text, vector_key
+from pincite.ranking.passages import KEY_BYTES, CutPassage, cut_passages, passage_text, vector_key
 from pincite.ranking.terms import index_terms
 from pincite.runtime.reader_process import MAX_REPLY_BYTES, PAGE_ERRORS
 from pincite.runtime.readers import ReaderPool
@@ -88,6 +88,22 @@ def prepare(extractor: "Extractor", body: bytes, url: str, content_type: str | N
     )
 
 
+def _vetted(page: PreparedPage) -> PreparedPage:
+    """The page as a process gave it, where an index can hold it. Errors: ParseError.
+
+    A process that a page has taken over may answer what it likes, and is not to stop the reading of all others.
+    """
+    drafts = [passage.draft for passage in page.passages]
+    try:
+        (page.published_at or datetime.now(UTC)).astimezone(UTC)
+        fits = [len(key) for key in page.vector_keys] == [KEY_BYTES] * len(drafts)
+    except OverflowError:  # a moment of the year 1 that is in no year elsewhere
+        fits = False
+    if not fits or any(not 0 <= draft.start <= draft.end <= len(page.text) for draft in drafts):
+        raise ParseError("the reader gave no sensible answer", reason="parser_failed")
+    return page
+
+
 def _packed(document: Document) -> bytes:
     data = json.dumps(to_json(document, sparse=True), ensure_ascii=False, separators=(",", ":"))
     return zlib.compress(data.encode("utf-8", "surrogatepass"), _FAST)
@@ -134,7 +150,7 @@ def read_all(
 
     def read_there(page: RawPage) -> PreparedPage | Unread:
         with free:
-            return read(page, readers.extract)
+            return read(page, lambda body, url, kind: _vetted(readers.extract(body, url, kind)))
 
     waiting: deque[tuple[K, RawPage, Future[PreparedPage | Unread]]] = deque()
     threads = ThreadPoolExecutor(workers)

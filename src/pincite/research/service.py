@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio.abc import TaskGroup
 
-from pincite.domain.errors import InvalidTopic, PinciteError
+from pincite.domain.errors import Internal, InvalidTopic, PinciteError
 from pincite.domain.events import EventType, Json
 from pincite.domain.frozen import dataclass
 from pincite.domain.plan import Progress, ReportMetadata, Task
@@ -30,7 +30,7 @@ from pincite.research.state import (
     within_quotable,
 )
 from pincite.runtime.call_context import RequestMeter, metered
-from pincite.runtime.recovery import first_failure
+from pincite.runtime.recovery import DEFECT, first_failure
 
 if TYPE_CHECKING:
     from pincite.research.revalidation import Revalidator
@@ -111,6 +111,9 @@ class ResearchService:
             raise
         except PinciteError as error:
             await self._emit(EventType.RUN_FAILED, code=error.code, reason=error.reason)
+            raise
+        except Exception:
+            await self._emit(EventType.RUN_FAILED, code=Internal.code, reason=DEFECT)
             raise
         return report
 

@@ -7,6 +7,7 @@ import contextlib
 import gc
 import json
 import os
+import re
 import resource
 import struct
 import sys
@@ -42,6 +43,9 @@ def unpack(kind: type[T], reply: bytes) -> T:
         ParseError: the reply makes no sense. And whatever error the process sent.
     """
     try:
+        # Halves of characters, which `pack` makes none of, are in no text and stop what stores or prints one.
+        if (b"\\ud" in reply or b"\\uD" in reply) and _HALF_CHARACTER.search(reply):
+            raise ValueError("half a character")
         value = json.loads(reply)
         told = _error(*value["error"]) if "error" in value else from_json(kind, value["made"])
     except (ValueError, TypeError, KeyError, RecursionError, ParseError) as error:
@@ -51,11 +55,16 @@ def unpack(kind: type[T], reply: bytes) -> T:
     return told
 
 
+_HALF_CHARACTER = re.compile(rb"(?<!\\)(?:\\\\)*\\u[dD][89a-fA-F]")
+
+
 def _bytes(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def _error(code: str, message: str, reason: str, hint: str, context: dict[str, Any]) -> PinciteError:
+    if not all(isinstance(said, str) for said in (code, message, reason, hint)) or not isinstance(context, dict):
+        raise TypeError("no error of ours")
     kind = next((kind for kind in PAGE_ERRORS if kind.code == code), ParseError)
     return kind(message, reason=reason, hint=hint, context=context)
 

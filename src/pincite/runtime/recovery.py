@@ -141,6 +141,10 @@ def may_serve_stale(error: PinciteError) -> bool:
     return host_fails or error.reason in {"http_429", "challenge"}
 
 
+# Why a run ended that met what no error of ours tells.
+DEFECT = "defect"
+
+
 @contextmanager
 def first_failure() -> Iterator[None]:
     """Raise the first `PinciteError` of an exception group as it is; anything else passes unchanged.

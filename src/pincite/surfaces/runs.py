@@ -1,5 +1,6 @@
 """Runs of a server: worked on here, or by others and followed from here; at the end stopped, or handed on."""
 
+import logging
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -182,8 +183,10 @@ class RunManager:
         asked = request if cap is None else replace(request, max_cost_usd=float(cap))
         try:
             return await engine.start(asked, run_options=run_options)
-        except PinciteError:
-            await account.release()
+        except BaseException:
+            # Also for a caller who goes away meanwhile: what stays set aside is missing until tomorrow.
+            with anyio.CancelScope(shield=True):
+                await account.release()
             raise
 
     def work_on(self, engine: Engine, run_id: str, account: Account) -> bool:
@@ -398,6 +401,8 @@ class RunManager:
         except PinciteError:
             # The run's own record and its last event say why; nobody waits here for the exception.
             return
+        except Exception:  # the border of a run: a defect ends this one, not the server and the runs of others
+            log.exception("run %s met a defect", run_id)
         finally:
             del self._scopes[run_id], self._owners[run_id]
             self._progress.pop(run_id, None)
@@ -421,6 +426,7 @@ class RunManager:
             self._slots.release(user)
 
 
+log = logging.getLogger(__name__)
 D = TypeVar("D", bound=RunManager)
 
 

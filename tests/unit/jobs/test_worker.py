@@ -188,3 +188,19 @@ async def test_a_defect_in_one_run_does_not_stop_the_worker(
         ended = await work(settings)
         assert (ended[bad], ended[good]) == (RunStatus.FAILED, RunStatus.COMPLETED)
         assert (await engine.run(bad)).reason == "defect"
+
+
+async def test_a_defect_met_in_a_caller_s_own_process_has_ended_the_run_for_all_others(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(self: ResearchService, *_: Any) -> Any:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(ResearchService, "_report", broken)
+    async with engine_of(settings, "alice") as engine:
+        run_id = await engine.start("What is broken here?")
+        with pytest.raises(ExceptionGroup):
+            await engine.resume(run_id)
+        record, last = await engine.run(run_id), (await engine.events(run_id))[-1]
+        assert (record.status, record.reason) == (RunStatus.FAILED, "defect")
+        assert (last.type, last.data["code"], last.data["reason"]) == (EventType.RUN_FAILED, "INTERNAL", "defect")

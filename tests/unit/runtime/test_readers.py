@@ -1,6 +1,7 @@
 """The pool of reading processes: same answers as in process, and it survives what its workers do not."""
 
 import ast
+import json
 import os
 import pickle
 import signal
@@ -15,10 +16,12 @@ from typing import Any
 import pytest
 
 import pincite
+from pincite.domain.codec import to_json
 from pincite.domain.errors import EmptyContent, InvalidInput, ParseError, TooLarge, UnsupportedContentType
 from pincite.domain.page import Block, BlockKind, CellSpan, Document, Mark, MarkKind
 from pincite.fetch.extractors import READER, BytesExtractor, extract
-from pincite.library.reading import Unread, read_all
+from pincite.library import LocalLibrary
+from pincite.library.reading import Unread, prepare, read_all
 from pincite.library.records import RawPage
 from pincite.runtime.reader_process import MAX_REPLY_BYTES, pack, unpack
 from pincite.runtime.readers import ReaderPool
@@ -173,6 +176,48 @@ def test_an_answer_that_is_a_pickle_is_refused_and_not_unpickled(
     assert isinstance(unread, Unread)
     assert unread.reason == "parser_failed"
     assert not made.exists()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"title": "\ud800"},
+        {"title": 5},
+        {"words": ["\udfff"]},
+        {"vector_keys": []},
+        {"vector_keys": [""]},
+        {"published_at": "0001-01-01T00:00:00+14:00"},
+        {"passages": [{"draft": {"start": 2**70, "end": 2**70}, "headings": "", "body": ""}]},
+        {"passages": [{"draft": {"start": 5, "end": 1}, "headings": "", "body": ""}]},
+        {"error": ["PARSE_ERROR", "\ud800", "parser_failed", "", {}]},
+        {"error": ["PARSE_ERROR", ["no text"], 7, "", {}]},
+        {"error": ["PARSE_ERROR", "no text", "parser_failed", "", ["no mapping"]]},
+    ],
+    ids=str,
+)
+def test_no_answer_stops_the_index_of_a_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any]
+) -> None:
+    made: Any = to_json(prepare(BytesExtractor(), PAGE, URL, "text/html"), sparse=True)
+    for passage in changed.get("passages", ()):
+        passage["draft"] = {**made["passages"][0]["draft"], **passage["draft"]}
+    told = changed if "error" in changed else {"made": {**made, **changed}}
+    start = ReaderPool._started
+
+    def started(pool: ReaderPool[Any]) -> Any:
+        pool._command = taken_over(json.dumps(told).encode())
+        return start(pool)
+
+    monkeypatch.setattr(ReaderPool, "_started", started)
+    (tmp_path / "page.html").write_bytes(PAGE)
+    with LocalLibrary.open(tmp_path, index_dir=tmp_path / "index", extractor=BytesExtractor(), workers=1) as library:
+        report = library.refresh()
+    assert [skipped.reason for skipped in report.skipped] == ["parser_failed"]
+
+
+def test_text_that_looks_like_half_a_character_comes_through() -> None:
+    document = Document("html", "1", (Block(BlockKind.CODE, r"\\ud800 \ud800", 0),))
+    assert unpack(Document, pack(document)) == document
 
 
 def test_an_answer_larger_than_any_document_is_not_waited_for() -> None:

@@ -15,6 +15,7 @@ from pincite.domain.budget import Budget
 from pincite.domain.errors import RateLimited, StorageUnavailable
 from pincite.domain.events import Event, EventType, RunStatus
 from pincite.domain.records import RunRecord
+from pincite.domain.requests import ResearchRequest
 from pincite.engine import Engine
 from pincite.surfaces import engines, runs
 from pincite.surfaces.engines import Account, ServerLimits
@@ -338,6 +339,46 @@ async def test_a_run_that_somebody_stops_is_not_handed_on() -> None:
         await manager.cancel(engine, RUN)
         assert engine.handed_on is False
         assert not manager.busy_with(RUN)
+
+
+async def test_a_defect_ends_one_run_and_not_those_of_others(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(FakeEngine):
+        async def resume(self, run_id: str, **_: Any) -> None:
+            raise KeyError("no such page")
+
+    broken, sound = Broken(), FakeEngine()
+    budget: Any = FakeBudget()
+    async with opened() as manager:
+        manager.work_on(sound, "run_2", Account("key"))  # type: ignore[arg-type]  # what of an engine is used
+        await sound.begun.wait()
+        manager.work_on(broken, RUN, Account("key", budget, Decimal(3)))  # type: ignore[arg-type]  # the same
+        await manager.ended(broken, RUN)  # type: ignore[arg-type]  # the same
+        await settled()
+        assert not manager.busy_with(RUN)
+        assert manager.busy_with("run_2")
+        assert budget.given_back == [Decimal(3)]
+    assert "KeyError: 'no such page'" in caplog.text
+
+
+async def test_what_was_set_aside_for_a_run_comes_back_when_its_caller_goes_before_it_is_stored() -> None:
+    class Slow(FakeEngine):
+        async def start(self, *_: Any, **__: Any) -> str:
+            self.begun.set()
+            await anyio.sleep_forever()
+            raise AssertionError
+
+    class Reserving(FakeBudget):
+        async def reserve_for_run(self, wanted: Decimal | None) -> Decimal:
+            return wanted or Decimal(0)
+
+    engine: Any = Slow()
+    engine.settings.max_cost_usd = Decimal(2)
+    budget: Any = Reserving()
+    async with opened() as manager, anyio.create_task_group() as tasks:
+        tasks.start_soon(manager.start, engine, ResearchRequest("Why?"), Account("key", budget))
+        await engine.begun.wait()
+        tasks.cancel_scope.cancel()
+    assert budget.given_back == [Decimal(2)]
 
 
 async def test_a_run_is_worked_on_once_however_often_it_is_asked_for() -> None:

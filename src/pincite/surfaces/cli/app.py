@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import redirect_stdout
 from enum import StrEnum
 from functools import cache
 from importlib import import_module
@@ -197,7 +198,7 @@ def run(arguments: Sequence[str]) -> int:
             stream.reconfigure(errors="replace")  # a question mark tells more than a command that fails
     prepare()
     try:
-        with INTERRUPTS.installed(), called_by(Caller("cli")), results():
+        with INTERRUPTS.installed(), called_by(Caller("cli")), results() as out, redirect_stdout(out):
             named = arguments[0] if arguments else ""
             # With the name of a command as the first word only its module is imported: the others would only slow the
             # start.

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from types import FrameType
-from typing import TYPE_CHECKING, Final, NoReturn, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO, TypeVar, cast
 
 import typer
 
@@ -154,28 +154,67 @@ def of_engine(
     return run_async(job, as_json=as_json, stopped=stopped)
 
 
+class _Unprinted(Exception):
+    """What stdout said instead of taking something."""
+
+    def __init__(self, said: OSError) -> None:
+        super().__init__(str(said))
+        self.said = said
+
+
+class _Out:
+    """A stream for results, whose own failures are told from those of files, networks and terminals."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    @property
+    def buffer(self) -> "_Out":
+        """The same for bytes."""
+        return _Out(self._stream.buffer)
+
+    def write(self, data: Any) -> Any:
+        """Errors: _Unprinted."""
+        try:
+            return self._stream.write(data)
+        except OSError as error:
+            raise _Unprinted(error) from error
+
+    def flush(self) -> None:
+        """Errors: _Unprinted."""
+        try:
+            self._stream.flush()
+        except OSError as error:
+            raise _Unprinted(error) from error
+
+
 @contextmanager
 def results() -> Iterator[TextIO]:
     """Where results go, and nothing else: what libraries print while a command works goes to stderr.
 
     The command ends with 0 when its reader has gone, with the code of bad input when what stdout is takes nothing.
     """
-    out = _STDOUT.get() or sys.stdout
+    out = _Out(_STDOUT.get() or sys.stdout)
     try:
-        yield out
+        yield cast("TextIO", out)
         out.flush()
-    except OSError as error:
-        if error.filename is not None:  # of a file
-            raise
-        # What is still held back would be tried again, and fail again, when the process ends.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, out.fileno())
-        os.close(nowhere)
-        if isinstance(error, BrokenPipeError):  # `pincite ... | head` has read enough
+    except _Unprinted as error:
+        _send_nowhere(out)
+        if isinstance(error.said, BrokenPipeError):  # `pincite ... | head` has read enough
             raise typer.Exit(EXIT_OK) from None
-        unprinted = InvalidInput(f"stdout can't be written: {error.strerror}", hint="What was stored is kept.")
+        unprinted = InvalidInput(f"stdout can't be written: {error.said.strerror}", hint="What was stored is kept.")
         tell(unprinted)
         raise typer.Exit(exit_code(unprinted)) from None
+
+
+def _send_nowhere(stream: Any) -> None:
+    """Have the stream take all from now on: what is still held back would fail again when the process ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 async def _interruptible(job: Callable[[], Awaitable[T]]) -> list[T]:
@@ -249,9 +288,12 @@ def _sayable(value: T, error: PinciteError) -> T:
 
 
 def note(text: str) -> None:
-    """A line on stderr, control characters of page text made harmless."""
-    sys.stderr.write(printable(text) + "\n")
-    sys.stderr.flush()
+    """A line on stderr, control characters of page text made harmless; nothing where stderr takes none."""
+    try:
+        sys.stderr.write(printable(text) + "\n")
+        sys.stderr.flush()
+    except OSError:  # a run that was paid for ends with its result, whether anybody reads how it went
+        _send_nowhere(sys.stderr)
 
 
 def confirmed(question: str) -> bool:

@@ -17,7 +17,7 @@ from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.search import Constraints, Depth, Query, SearchResult, Topic, since_of
 from pincite.engine import Engine
-from pincite.surfaces.http.service import CallersBudget, CallersEngine, budget_of, secret_of, service_of
+from pincite.surfaces.http.service import Scope, budget_of, engine_of, secret_of, service_of
 from pincite.wiring import DailyBudget
 
 router = APIRouter()
@@ -220,18 +220,19 @@ _UNSCRAPED: dict[int | str, dict[str, Any]] = {
 
 
 @router.post("/v2/scrape", responses=_UNSCRAPED, **FIRECRAWL)
-async def scrape(body: FirecrawlScrape, engine: CallersEngine, budget: CallersBudget) -> dict[str, Any]:
+async def scrape(body: FirecrawlScrape, request: Request, scope: Scope) -> dict[str, Any]:
     """One page as Markdown, with its links if asked."""
     wanted = {str(item.get("type")) if isinstance(item, dict) else item for item in body.formats}
     if unknown := sorted(wanted - _FORMATS):
         raise InvalidInput(f"formats not served here: {', '.join(unknown)}", reason="format_unsupported")
+    engine = await engine_of(request, scope)
     page = await engine.fetch(
         FetchRequest(
             body.url,
             force_refresh=body.max_age == 0,
             deadline_s=min(body.timeout / 1000, MAX_PAGE_S),
         ),
-        spending=budget,
+        spending=await budget_of(request, engine),
     )
     data: dict[str, Any] = {"metadata": _metadata(page, body.url)}
     if "markdown" in wanted:
@@ -242,11 +243,12 @@ async def scrape(body: FirecrawlScrape, engine: CallersEngine, budget: CallersBu
 
 
 @router.post("/v2/search", name="search", **FIRECRAWL)
-async def firecrawl_search(body: FirecrawlSearch, engine: CallersEngine, budget: CallersBudget) -> dict[str, Any]:
+async def firecrawl_search(body: FirecrawlSearch, request: Request, scope: Scope) -> dict[str, Any]:
     """Web results."""
     limits = Constraints(include_domains=body.include_domains or (), exclude_domains=body.exclude_domains or ())
+    engine = await engine_of(request, scope)
     most = min(body.limit, engine.settings.most_results)  # "at most": fewer is within the word of it
-    found = await engine.search(Query(body.query, most, limits), spending=budget)
+    found = await engine.search(Query(body.query, most, limits), spending=await budget_of(request, engine))
     web = [
         {"url": result.url, "title": result.title, "description": result.snippet, "position": result.rank}
         for result in found.results

@@ -320,17 +320,14 @@ async def engine_of(request: Request, scope: Scope) -> Engine:
     return await service_of(request).engine(scope)
 
 
-# Where the caller's runs and pages are.
+# Where the caller's runs and pages are. Dependencies are solved before a body is looked at: routes that take one call
+# `engine_of` themselves, so that a body which is refused opens nothing.
 CallersEngine = Annotated[Engine, Depends(engine_of)]
 
 
-async def budget_of(request: Request, engine: CallersEngine) -> DailyBudget | None:
+async def budget_of(request: Request, engine: Engine) -> DailyBudget | None:
     """What the caller may spend today; None without such a cap."""
     return (await account_of(request, engine)).budget
-
-
-# Whose money a call is.
-CallersBudget = Annotated[DailyBudget | None, Depends(budget_of)]
 
 
 async def begun(request: Request, engine: Engine, asked: ResearchRequest, *, streams: bool = False) -> str:

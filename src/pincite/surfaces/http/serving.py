@@ -70,14 +70,14 @@ def _many_users(settings: Settings, home: Path | None, keys: KeyRing, *, work: b
     )
 
 
-def run_app(app: Any, listening: socket.socket) -> None:  # an ASGI application
-    """Serve the application until interrupted, on a socket that listens."""
+def run_app(app: Any, listening: Sequence[socket.socket]) -> None:  # an ASGI application
+    """Serve the application until interrupted, on sockets that listen."""
     import uvicorn
 
     from pincite.surfaces.http.gate import PatientProtocol
 
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_DRAIN_S, http=PatientProtocol)
-    uvicorn.Server(config).run(sockets=[listening])
+    uvicorn.Server(config).run(sockets=list(listening))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class OwnPages:
     serve: Callable[[], None]
 
 
-def own_pages(home: Path | None, listening: socket.socket) -> OwnPages:
+def own_pages(home: Path | None, listening: Sequence[socket.socket]) -> OwnPages:
     """The pages of the local user, behind a key that is made now and kept nowhere.
 
     They can research at once: where no source is set, the libraries at hand and the web are asked, DuckDuckGo too,
@@ -109,7 +109,7 @@ def own_pages(home: Path | None, listening: socket.socket) -> OwnPages:
         limits=ServerLimits.of(settings),
     )
     app.include_router(own_router)
-    address = f"http://127.0.0.1:{listening.getsockname()[1]}/enter?key={key.secret}"
+    address = f"http://127.0.0.1:{listening[0].getsockname()[1]}/enter?key={key.secret}"
     return OwnPages(address, lambda: run_app(app, listening))
 
 

@@ -337,7 +337,7 @@ def serve_http(
     with bound(port) as listening:
         ready()
         config = uvicorn.Config(server.streamable_http_app(host="127.0.0.1"), log_level="warning")
-        uvicorn.Server(config).run(sockets=[listening])
+        uvicorn.Server(config).run(sockets=list(listening))
 
 
 def own_tools(**overrides: object) -> OpenTools:

@@ -1,7 +1,8 @@
 """Bad input: each a clear problem document, nothing done."""
 
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -50,6 +51,24 @@ async def test_bad_requests_get_a_problem_document(
     assert answer.json()["status"] == status
     assert set(answer.json()) >= MEMBERS
     assert answer.json()["request_id"] == answer.headers["x-request-id"]
+
+
+@pytest.mark.parametrize("path", [
+    "/v1/search", "/v1/fetch", "/v1/audit", "/v1/summarize", "/v1/check", "/v1/research", "/v1/research/plan",
+    "/v2/scrape", "/v2/search", "/tavily/search", "/v1/chat/completions", "/v1/responses",
+])  # fmt: skip
+async def test_a_body_that_is_refused_opens_no_engine(made_app: Callable[..., Any], tmp_path: Path, path: str) -> None:
+    async def never(*_: Any) -> Any:
+        raise AssertionError("an engine was opened")
+
+    app = made_app(tmp_path)
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://localhost") as client,
+    ):
+        app.state.service.engine = never
+        answer = await client.post(path, json=[1])
+    assert answer.status_code in (400, 422), answer.text
 
 
 @pytest.mark.parametrize(("path", "member"), [
