@@ -19,6 +19,10 @@ def test_a_local_library_is_free_and_named(tmp_path: Path) -> None:
     assert (found.libraries, found.engines, found.searches_usd, found.models) == (("handbook",), (), Decimal(0), ())
 
 
+def test_the_bundled_pages_are_called_so(tmp_path: Path) -> None:
+    assert run_estimate(settings(tmp_path, source="bundled")).libraries == ("the bundled pages",)
+
+
 def test_searches_cost_at_most_their_list_price(tmp_path: Path) -> None:
     found = run_estimate(settings(tmp_path, source="tavily", max_searches=10, tavily_api_key="k"))
     assert (found.engines, found.searches_usd) == (("tavily",), Decimal("0.080"))

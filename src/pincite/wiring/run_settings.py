@@ -13,7 +13,7 @@ from pincite.domain.requests import CAPS, ResearchRequest
 from pincite.settings import Settings, load_settings, with_profile
 from pincite.wiring.libraries import embedder_name
 from pincite.wiring.models import model_chains, wants_models
-from pincite.wiring.sources import resolve_sources
+from pincite.wiring.sources import is_bundled, resolve_sources
 
 FROZEN: Final = (
     "profile",
@@ -154,7 +154,8 @@ def run_estimate(settings: Settings) -> RunEstimate:
     engines: tuple[str, ...] = ()
     try:
         sources = resolve_sources(settings)
-        libraries, engines = tuple(path.name for path in sources.libraries), sources.providers
+        named = ("the bundled pages" if is_bundled(path) else path.name for path in sources.libraries)
+        libraries, engines = tuple(named), sources.providers
     except (LibraryNotFound, InvalidSetting) as error:
         trouble = error.message
     models: tuple[str, ...] = ()

@@ -94,6 +94,28 @@ def test_every_form_of_block_leads_to_its_passage(chromium: Any, served: Served,
             page.keyboard.press("Escape")
 
 
+@pytest.mark.parametrize("size", [{"width": 1280, "height": 900}, {"width": 390, "height": 800}], ids=["desk", "phone"])
+def test_a_long_report_has_a_list_of_its_sections(chromium: Any, served: Served, size: dict[str, int]) -> None:
+    sections = SAMPLE.report.sections * 4
+    long = replace(SAMPLE, report=replace(SAMPLE.report, sections=sections, outline=SAMPLE.report.outline * 4))
+    run = served.keep(long, f"run_20261121093000_000000000{size['width']:03x}")
+    with tab(chromium, served) as page:
+        page.set_viewport_size(size)
+        page.goto(run)
+        if size["width"] < 1000:
+            page.click("summary:has-text('Sections')")
+        listed = page.locator(".contents a:visible")
+        assert listed.all_inner_texts() == [section.heading for section in sections]
+        listed.last.click()
+        place = page.locator("#text section h2").nth(len(sections)).bounding_box()
+        assert 0 <= place["y"] < size["height"], "the answer is a section before them"
+        page.evaluate(AXE)
+        answer = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        assert [i["id"] for i in answer["violations"] if i["impact"] in ("serious", "critical")] == []
+        page.goto(served.keep(SAMPLE, f"run_20261121093000_000000001{size['width']:03x}"))
+        assert page.locator(".contents").count() == 0, "two sections are seen at a glance"
+
+
 def test_by_keys_alone(chromium: Any, served: Served) -> None:
     with tab(chromium, served) as page:
         page.goto(served.url)
