@@ -1,6 +1,7 @@
 """The direct backend against a loopback web that means harm."""
 
 import asyncio
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -131,6 +132,13 @@ async def test_a_body_that_crawls_is_left(make_fetcher: Callable[..., Any], web:
     fetcher = make_fetcher(limits=FetchLimits(min_speed_over_s=0.2, min_bytes_per_s=10_000))
     web.raw("/crawl", sends(OK + b"Content-Length: 1000\r\n\r\n", *[b"x"] * 100, pause_s=0.02))
     assert await reason_of(fetcher, "/crawl") == "too_slow"
+
+
+async def test_bytes_that_unpack_to_nothing_are_bounded_too(make_fetcher: Callable[..., Any], web: StubWeb) -> None:
+    fetcher = make_fetcher(limits=FetchLimits(html_max_bytes=100_000))
+    empty = gzip.compress(b"") * 1_000
+    web.raw("/empty", sends(OK + b"Content-Encoding: gzip\r\nConnection: close\r\n\r\n", *[empty] * 50, close=True))
+    assert await reason_of(fetcher, "/empty") == "wire_too_large"
 
 
 async def test_an_endless_body_is_cut_off(make_fetcher: Callable[..., Any], web: StubWeb) -> None:
