@@ -146,6 +146,18 @@ async def test_an_interrupted_call_is_charged_its_estimate_and_made_again(stores
         await ledger.call("fetch", {"url": "third"}, READ, provider)
 
 
+async def test_a_call_whose_end_could_not_be_noted_is_charged_when_it_is_made_again(
+    stores: Any, clock: FrozenClock
+) -> None:
+    run = await owned(stores, clock, Budget(web_requests=2))
+    ledger = await open_ledger(stores.calls(run), clock)
+    planned = await reserved_only(stores, run)
+    await ledger.call("fetch", planned, READ, Provider(usage=READ))
+    assert await ledger.spent() == Usage(pages=1, web_requests=2)
+    with pytest.raises(BudgetExhausted):
+        await ledger.call("fetch", {"url": "other"}, READ, Provider(usage=READ))
+
+
 async def test_a_page_whose_reading_was_broken_off_is_no_page_read(stores: Any, clock: FrozenClock) -> None:
     """However often a run is killed or stopped, it ends with the pages that one reads which was not."""
     run = await owned(stores, clock, Budget(pages=2))

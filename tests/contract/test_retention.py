@@ -10,6 +10,9 @@ import pytest
 
 from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.page import Block, BlockKind, Document, Kept, Snapshot
+from pincite.storage.database import Transaction
+from pincite.storage.retention import delete_snapshots
+from pincite.storage.schema import blobs
 from pincite.storage.service import ScopedStorage, open_storage
 from pincite.testing.clock import FrozenClock
 from pincite.urls.policy import Retention
@@ -72,6 +75,16 @@ async def test_a_page_is_cut_back_as_far_as_the_rules_ask(
     assert await kept(storage, capture("https://www.a.example/1", clock), rules) == expected
 
 
+async def test_what_was_cut_back_does_not_come_back_when_rules_are_loosened(
+    storage: ScopedStorage, clock: FrozenClock
+) -> None:
+    page = capture("https://a.example/1", clock)
+    assert await kept(storage, page, Retention(Kept.EXCERPTS)) == (Kept.EXCERPTS, False, False)
+    await storage.settle_page(page.snapshot_id, Retention(Kept.RUN))
+    found = await storage.snapshots.get(page.snapshot_id)
+    assert (found and found.kept) is Kept.EXCERPTS, "of its text only the windows are left"
+
+
 async def test_own_libraries_stay_and_noarchive_goes(storage: ScopedStorage, clock: FrozenClock) -> None:
     own = capture("https://docs.example/1", clock, via="archive")
     assert await kept(storage, own, Retention(Kept.EXCERPTS)) == (Kept.FULL, True, True)
@@ -91,3 +104,29 @@ async def test_equal_bytes_that_may_stay_elsewhere_stay(storage: ScopedStorage, 
     again = replace(only, snapshot_id=f"snap_{'1' * 32}", final_url="https://a.example/only")
     await storage.snapshots.put(again)  # what was dropped comes back where it may be kept
     assert (await storage.snapshots.get(again.snapshot_id) or only).body == b"only here"
+
+
+async def test_what_two_captures_share_goes_with_the_last_of_them(storage: ScopedStorage, clock: FrozenClock) -> None:
+    document = Document("html", "3", (Block(BlockKind.PARAGRAPH, TEXT),))
+    made = [capture(url, clock) for url in ("https://a.example/", "https://b.example/")]
+    made.append(capture("https://c.example/", clock, body=b"other", body_sha256=sha256_hex(b"other")))
+    for snapshot in made:
+        await storage.snapshots.put(snapshot)
+        await storage.documents.put(document, snapshot.snapshot_id)
+
+    async def gone(snapshot: Snapshot) -> int:
+        def delete(tx: Transaction) -> int:
+            return delete_snapshots(tx, (snapshot.snapshot_id,))
+
+        return await storage._database.write(storage._scope, delete)
+
+    def left(tx: Transaction) -> int:
+        return len(tx.run(tx.select(blobs)))
+
+    for number, snapshot in enumerate(made):
+        read = await storage.documents.newest_for_snapshot(snapshot.snapshot_id)
+        assert read is not None, "the same text is on pages that went"
+        assert read.text == TEXT
+        assert (await storage.snapshots.get(snapshot.snapshot_id) or made[-1]).body == snapshot.body
+        assert await gone(snapshot) == 1
+        assert await storage._database.read(storage._scope, left) == (3, 2, 0)[number]
