@@ -22,8 +22,9 @@ from pincite.domain.errors import (
     SearchProviderUnavailable,
 )
 from pincite.domain.events import Json, RunStatus
-from pincite.domain.records import Outcome, RunRecord
+from pincite.domain.records import Outcome, PlannedCall, RunRecord
 from pincite.domain.search import ProviderAttempt
+from pincite.runtime.lease import Lease
 from pincite.runtime.ledger import RunLedger, call_key, open_ledger
 from pincite.testing.clock import FrozenClock
 
@@ -175,8 +176,6 @@ async def test_a_page_whose_reading_was_broken_off_is_no_page_read(stores: Any, 
 
 
 async def reserved_only(stores: Any, run: RunRecord) -> dict[str, Json]:
-    from pincite.domain.records import PlannedCall
-
     request: dict[str, Json] = {"url": "a"}
     key, canonical = call_key("fetch", request)
     await stores.calls(run).reserve(PlannedCall(key, "fetch", canonical, READ))
@@ -198,6 +197,25 @@ async def test_a_worker_that_lost_the_run_can_neither_pay_nor_settle(stores: Any
         await old.call("fetch", {"url": "b"}, PAGE, provider)
     with pytest.raises(RunFenced):
         await open_ledger(stores.calls(run), clock)
+    assert provider.paid == 0
+
+
+async def test_a_worker_that_stopped_before_it_sent_asks_whether_the_run_is_still_its_own(
+    stores: Any, clock: FrozenClock
+) -> None:
+    run, provider = await owned(stores, clock), Provider()
+    calls = stores.calls(run)
+    reserve = calls.reserve
+
+    async def frozen_after(call: PlannedCall) -> None:
+        await reserve(call)
+        clock.advance(60)
+        await stores.runs.take("run_1", "w2", 30)
+
+    calls.reserve = frozen_after
+    ledger = await open_ledger(calls, clock, lease=Lease(clock, 30))
+    with pytest.raises(RunFenced):
+        await ledger.call("fetch", {"url": "a"}, PAGE, provider)
     assert provider.paid == 0
 
 

@@ -8,11 +8,14 @@ from uuid import uuid4
 
 import pytest
 
+from pincite.domain.budget import Budget
+from pincite.domain.events import RunStatus
 from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.page import Block, BlockKind, Document, Kept, Snapshot
+from pincite.domain.records import RunRecord
 from pincite.storage.database import Transaction
 from pincite.storage.retention import delete_snapshots
-from pincite.storage.schema import blobs
+from pincite.storage.schema import blobs, run_snapshots
 from pincite.storage.service import ScopedStorage, open_storage
 from pincite.testing.clock import FrozenClock
 from pincite.urls.policy import Retention
@@ -93,6 +96,19 @@ async def test_own_libraries_stay_and_noarchive_goes(storage: ScopedStorage, clo
     assert (await storage.snapshots.get(own.snapshot_id) or own).body
     asked = replace(asked, body_sha256=sha256_hex(b"other"))
     assert await kept(storage, asked, Retention()) == (Kept.EXCERPTS, False, False)
+
+
+async def test_what_a_live_run_uses_is_cut_back_when_it_ends(storage: ScopedStorage, clock: FrozenClock) -> None:
+    page, moment = capture("https://a.example/1", clock), clock.now()
+    await storage.runs.create(RunRecord("run_1", storage._scope, "?", RunStatus.QUEUED, moment, moment, {}, Budget()))
+
+    def use(tx: Transaction) -> None:
+        tx.insert(run_snapshots, run_id="run_1", snapshot_id=page.snapshot_id)
+
+    await storage._database.write(storage._scope, use)
+    assert await kept(storage, page, Retention(Kept.EXCERPTS)) == (Kept.FULL, True, True)
+    await storage.runs.cancel("run_1")
+    assert await kept(storage, page, Retention(Kept.EXCERPTS)) == (Kept.EXCERPTS, False, False)
 
 
 async def test_equal_bytes_that_may_stay_elsewhere_stay(storage: ScopedStorage, clock: FrozenClock) -> None:

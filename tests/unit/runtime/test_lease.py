@@ -68,3 +68,13 @@ async def test_what_does_not_pass_ends_the_work_at_once(error: PinciteError) -> 
     with pytest.raises(type(error)):
         await worked(error, 1e9, clock)
     assert clock.monotonic_s() < 5
+
+
+def test_a_renewal_counts_from_when_it_was_asked_for() -> None:
+    clock = FrozenClock()
+    lease, asked_at_s = Lease(clock, 20), clock.monotonic_s()
+    clock.advance(15)  # the answer took long: another process may have taken the run 20 s after the question
+    lease.renewed(asked_at_s)
+    assert lease.is_sure
+    clock.advance(5)
+    assert not lease.is_sure

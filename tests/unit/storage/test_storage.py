@@ -12,6 +12,8 @@ from sqlalchemy import create_engine, inspect
 
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import (
+    BudgetExhausted,
+    Conflict,
     InvalidInput,
     InvalidSetting,
     Locked,
@@ -26,13 +28,15 @@ from pincite.domain.evidence import ClaimType, VerdictStatus
 from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.layout import Section, Sentence, SentenceKind
 from pincite.domain.page import Block, BlockKind, Document, Snapshot
-from pincite.domain.records import Outcome, RunRecord
+from pincite.domain.records import ApiKey, Outcome, RunRecord
 from pincite.domain.report import Mode, Reference, Report, ReportClaim, ReportEvidence, ReportStatus, Summary
 from pincite.runtime.lease import is_gone, this_worker
 from pincite.storage import migrations
 from pincite.storage.evidence import EvidenceReader
 from pincite.storage.pages import HomePages
-from pincite.storage.schema import metadata
+from pincite.storage.retention import rows_of
+from pincite.storage.schema import api_keys, metadata
+from pincite.storage.server import SqlKeys
 from pincite.storage.service import ScopedStorage, open_storage
 from pincite.testing.clock import FrozenClock
 
@@ -417,3 +421,29 @@ def test_this_process_is_there_and_a_made_up_one_is_gone() -> None:
     assert is_gone(me[:-1] + ("1" if me[-1] == "0" else "0"))
     assert not is_gone("elsewhere/x/1/2")
     assert is_gone("")
+
+
+async def test_the_hash_of_a_key_is_in_nothing_that_is_handed_out(alice: ScopedStorage) -> None:
+    key = ApiKey("laptop", "alice", "ab" * 32, "2026-01-01T00:00:00Z")
+    assert SqlKeys(alice._database).add(key)
+    [row] = await rows_of(alice._database, "alice", api_keys, 0)
+    assert row["name"] == "laptop"
+    assert key.sha256 not in row.values()
+
+
+async def test_a_refusal_for_a_cap_is_met_again_by_a_replay(alice: ScopedStorage, clock: FrozenClock) -> None:
+    moment = clock.now()
+    budget = Budget(searches=0)
+    await alice.runs.create(RunRecord("run_1", "alice", "?", RunStatus.QUEUED, moment, moment, {}, budget))
+    ledger = await alice.ledger(await alice.runs.take("run_1", "w1", 30))
+
+    async def never() -> Outcome:
+        raise AssertionError
+
+    with pytest.raises(BudgetExhausted):
+        await ledger.call("search", {"q": "a"}, Usage(searches=1), never)
+    replayed = await alice.replay("run_1")
+    with pytest.raises(BudgetExhausted):
+        await replayed.call("search", {"q": "a"}, Usage(searches=1), never)
+    with pytest.raises(Conflict):
+        await replayed.call("search", {"q": "b"}, Usage(searches=1), never)
