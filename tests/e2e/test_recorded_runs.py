@@ -53,7 +53,7 @@ def test_a_recorded_run_is_printed_and_proven(name: str, pincite: Pincite) -> No
             assert known or sentence["judgement"], (figure, sentence["text"])
 
     forms = {block["form"] for section in sections for block in section["blocks"]}
-    assert {"table", "list"} <= forms
+    assert {block["form"] for part in book["composed"] for one in part["sections"] for block in one["blocks"]} == forms
     written = sum(len(text.split()) for text in _written(book["composed"]))
     said = sum(len(sentence["text"].split()) for sentence in sentences)
     assert PRINTED * written <= said <= MOST_WORDS

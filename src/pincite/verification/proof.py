@@ -241,7 +241,13 @@ class _Case:
             return False
         if self.quoted:
             return bool(self.statement.question)
-        return facts_of(self.facts) is not Facts.NOWHERE
+        return self._found is not Facts.NOWHERE
+
+    @property
+    def _found(self) -> Facts:
+        """Its facts as one. What code has and its passages have not is no question of meaning: no judge is asked."""
+        found = facts_of(self.facts)
+        return Facts.NOWHERE if self.statement.is_code and found is Facts.ABSENT else found
 
     def question(self, *, pointed_out: bool = False) -> JudgeCase:
         """What the judge is asked."""
@@ -259,7 +265,7 @@ class _Case:
     def disagrees(self, answer: Judgement | None, judge: Judge | None) -> bool:
         """Whether the judge finds stated what has another figure: then it is asked again."""
         thresholds = judge.thresholds if judge is not None else None
-        return not self.quoted and (facts_of(self.facts), stance_of(answer, thresholds)) in ASKED_AGAIN
+        return not self.quoted and (self._found, stance_of(answer, thresholds)) in ASKED_AGAIN
 
     def decided(self, answer: Judgement | None, judge: Judge | None, at: datetime, failure: str) -> Proven:
         """The verdict by the table."""
@@ -272,7 +278,7 @@ class _Case:
         # Before the judge's word: what was not shown whole can't be judged.
         if self._too_long:
             return replace(answered, reason=self._too_long)
-        facts = facts_of(self.facts)
+        facts = self._found
         said = stance_of(answer, judge.thresholds if judge is not None else None)
         if answer is not None and self.statement.repin and said in (Stance.STATES, Stance.PARTLY):
             evidence = self._narrowed(answer)

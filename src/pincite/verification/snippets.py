@@ -6,6 +6,7 @@ meaning, which a judge decides.
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -19,6 +20,9 @@ _TOKEN: Final = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*|\d[\w.]*\w|\d|[^\W\d]\w
 _PLACEHOLDER: Final = re.compile(r"<[A-Za-z][\w -]*>")
 # States something in words, beside the code. `#include` and `--option` are none.
 _COMMENT: Final = re.compile(r"(?:^|\s)(?:#|//|--|;|/\*)(?:\s|$)", re.MULTILINE)
+_NAME: Final = re.compile(r"[^\W\d]\w*")
+# A function or class that is there for others need not be used.
+_DEFINED: Final = re.compile(r"\b(?:def|class|function|func|fn) +([^\W\d]\w*)")
 # What a piece of code names itself, in languages that people quote: it counts where it is used again.
 _NAMED: Final = re.compile(
     r"^[ \t]*([^\W\d]\w*(?:, *[^\W\d]\w*)*) *:?=(?!=)"  # rows, found = ...
@@ -80,6 +84,6 @@ def _addresses(text: str) -> list[str]:
 
 
 def _set_by_itself(code: str) -> frozenset[str]:
-    named = {name for groups in _NAMED.findall(code) for name in re.findall(r"[^\W\d]\w*", " ".join(groups))}
-    used = _tokens(code)
-    return frozenset(name for name in named if used.count(name) > 1)
+    named = {name for groups in _NAMED.findall(code) for name in _NAME.findall(" ".join(groups))}
+    used = Counter(_tokens(code))
+    return frozenset({name for name in named if used[name] > 1} | set(_DEFINED.findall(code)))

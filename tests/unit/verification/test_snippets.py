@@ -30,6 +30,7 @@ def missing(code: str) -> list[str]:
         "def weigh(cart, pool):\n    print(cart.load, pool)\nwith depot.Pool() as p:\n    weigh(p.carts(), p)",
         "print(lambda one: one.load)",
         "from depot import Pool",
+        "def tidy_up(depot):\n    return depot",
         "depot tidy https://depot.test/carts",
     ],
 )
