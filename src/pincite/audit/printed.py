@@ -8,7 +8,16 @@ from pincite.audit.stored import Problem, failed, unchecked
 from pincite.domain.citation import normalize_citation
 from pincite.domain.evidence import Proof, Relation
 from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, Section, SectionKind, Sentence
-from pincite.domain.markdown import escape, lead_head, render_markdown, restyle
+from pincite.domain.markdown import (
+    NO_ANSWER,
+    NOT_HERE_BEFORE,
+    PART_WORDS,
+    TOUCHED_ON,
+    escape,
+    lead_head,
+    render_markdown,
+    restyle,
+)
 from pincite.domain.page import BlockKind, Document, Excerpts
 from pincite.domain.report import (
     LOW_CONFIDENCE_LABEL,
@@ -34,6 +43,12 @@ from pincite.verification.facts import check_facts
 # What a report says of a page that was not read is a code in its parts and words in its Markdown. The words belong to
 # the version of Pincite that made the report, so other words there are no proof of a change by hand.
 
+# What stands in reports of earlier versions in place of words of today: sure, since they said nothing else.
+_BEFORE = {
+    TOUCHED_ON: "**No answer found.** Nothing that was read states one; what follows only touches on the question.",
+    NO_ANSWER: "**Not enough evidence.** Nothing that was read supports an answer, so none is given.",
+    PART_WORDS[PartStatus.NOT_HERE]: NOT_HERE_BEFORE,
+}
 # Enough to find the place in the report, short enough for one line of a terminal with its reason.
 _SHOWN_CHARS = 60
 
@@ -43,11 +58,11 @@ def differences(report: Report) -> Iterator[tuple[str, str, bool]]:
 
     Other words for why a page was not read are not surely wrong, and each of them is given.
     """
-    wanted, got = (text.split("\n") for text in (render_markdown(report), restyle(report.markdown, "[n]")))
+    wanted, got = (list(_saying(text)) for text in (render_markdown(report), restyle(report.markdown, "[n]")))
     heads = {lead_head(lead): lead for lead in report.leads}
     reworded: list[tuple[str, str, bool]] = []
-    for number, (one, other) in enumerate(zip(wanted, got, strict=False), 1):
-        if one == other:
+    for (_, one), (number, other) in zip(wanted, got, strict=False):
+        if one == other or any(now in one and one.replace(now, then) == other for now, then in _BEFORE.items()):
             continue
         said = _said(heads.get(one), other)
         if said is None:
@@ -57,11 +72,24 @@ def differences(report: Report) -> Iterator[tuple[str, str, bool]]:
             what = f"“{said[:_SHOWN_CHARS]}” are not this version's words for {heads[one].reason!r}: they are another "
             reworded.append((f"markdown line {number}", what + "version's, or were changed", False))
     if len(wanted) != len(got):
-        line = min(len(wanted), len(got))
-        one, other = (lines[line] if line < len(lines) else "(end)" for lines in (wanted, got))
-        yield f"markdown line {line + 1}", _shown(one, other), True
+        at = min(len(wanted), len(got))
+        (_, one), (number, other) = (lines[at] if at < len(lines) else (0, "(end)") for lines in (wanted, got))
+        yield f"markdown line {number or report.markdown.count(chr(10)) + 1}", _shown(one, other), True
         return
     yield from reworded
+
+
+def _saying(markdown: str) -> Iterator[tuple[int, str]]:
+    """The lines that say something, with their numbers: which are apart, and how often a place is named, is layout."""
+    place = ""
+    for number, line in enumerate(markdown.split("\n"), 1):
+        if line.strip("> ") and not (line == place and _PLACE.fullmatch(line)):
+            place = line if _PLACE.fullmatch(line) else place
+            yield number, line
+
+
+# The place above quotations of a page; versions before named it above each one.
+_PLACE = re.compile(r"> \*\*.+\*\* \[\d+\]")
 
 
 def _said(lead: ReportLead | None, line: str) -> str | None:

@@ -66,6 +66,8 @@ PART_WORDS = {
     PartStatus.PARTLY: "answered in part",
     PartStatus.NOT_HERE: "no sure answer found",
 }
+# As reports said it before, in their Markdown and in the reasons of their gaps.
+NOT_HERE_BEFORE = "not in these sources"
 EXCLUDE_EACH_OTHER = "These statements exclude each other:"
 TOUCHED_ON = "**No sure answer.** No passage was found that surely answers this; the nearest are below."
 NO_ANSWER = "**Not enough evidence.** No passage was found that answers this, so no answer is given."
@@ -453,7 +455,7 @@ def open_points(report: Report) -> tuple[OpenPoint, ...]:
 
 def _point_of(part: ReportPart, gap: ReportGap | None) -> OpenPoint:
     word, why = PART_WORDS[part.status], (gap.reason if gap else "") or part.missing
-    became = why if why.startswith(word) else f"{word}: {why}" if why else word
+    became = why if why.startswith((word, NOT_HERE_BEFORE)) else f"{word}: {why}" if why else word
     return OpenPoint(part.text, became, gap.queries if gap else (), part.status)
 
 

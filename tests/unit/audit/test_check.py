@@ -14,9 +14,9 @@ from pincite.audit.check import CheckResult, CheckStatus, check_report
 from pincite.audit.printed import differences
 from pincite.audit.stored import ProblemKind
 from pincite.domain.errors import ParseError, SchemaMismatch, StorageUnavailable
-from pincite.domain.markdown import render_markdown, restyle
+from pincite.domain.markdown import NO_ANSWER, PART_WORDS, render_markdown, restyle
 from pincite.domain.page import Block, BlockKind, Document, Excerpts, Snapshot
-from pincite.domain.report import SCHEMA_VERSION, ReportLead
+from pincite.domain.report import SCHEMA_VERSION, PartStatus, ReportGap, ReportLead, ReportPart
 from pincite.exports.codec import dump_report
 from pincite.testing.reports import SampleReport, empty_report, sample_report
 
@@ -99,6 +99,32 @@ def test_a_report_of_earlier_words_is_not_called_changed() -> None:
     assert other.status is CheckStatus.UNCHECKED
     assert [problem.where.split(" line")[0] for problem in other.problems] == ["markdown"]
     assert "“this page is gone” are not this version's words for 'http_404'" in whats(other)
+
+
+def test_a_place_that_was_named_above_each_quotation_from_it_is_no_difference() -> None:
+    place, markdown = "> **Halden store manual › Settings** [1]", SAMPLE.report.markdown
+    assert markdown.count(f"{place}\n>\n") == 1
+    again = markdown.replace(f"{place}\n>\n", f"{place}\n>\n\n{place}\n>\n")
+    assert list(differences(replace(SAMPLE.report, markdown=again))) == []
+    for other in (again.replace(place, f"{place} and more", 1), again.replace("[1]\n>\n\n>", "[1]\n>\n> More.\n\n>")):
+        assert [sure for _, _, sure in differences(replace(SAMPLE.report, markdown=other))] == [True]
+
+
+BEFORE = "**Not enough evidence.** Nothing that was read supports an answer, so none is given."
+GAP = "not in these sources: none of the 5 pages read answers this"
+
+
+@pytest.mark.parametrize("reason", [GAP, "", "no page could be read"])
+def test_a_missing_answer_in_the_words_of_then_is_no_difference(reason: str) -> None:
+    part, status = "How tall is it?", PartStatus.NOT_HERE
+    gaps = (ReportGap(part, reason, ("tall",)),) if reason else ()
+    report = replace(empty_report(), parts=(ReportPart(part, status),), gaps=gaps)
+    now = render_markdown(report)
+    then = now.replace(NO_ANSWER, BEFORE).replace(PART_WORDS[status], "not in these sources")
+    assert then.count("Nothing that was read") == then.count("not in these sources") == 1
+    assert list(differences(replace(report, markdown=then))) == []
+    other = then.replace("not in these sources", "surely not in these sources")
+    assert [sure for _, _, sure in differences(replace(report, markdown=other))] == [True]
 
 
 @pytest.mark.parametrize(
