@@ -9,7 +9,8 @@ import anyio
 import pytest
 
 from pincite.domain.budget import Budget, Usage
-from pincite.domain.events import RunStatus
+from pincite.domain.errors import RunFenced
+from pincite.domain.events import EventType, RunStatus
 from pincite.domain.records import Offer, Outcome, RunRecord
 from pincite.runtime.lease import this_worker
 from pincite.storage.queue import ABANDONED_S, OFFERED_AGAIN_S, SqlRunQueue
@@ -129,6 +130,24 @@ async def test_an_owner_that_got_on_before_it_died_is_not_held_against_the_run(
         ledger = await scope.ledger(run)
         await ledger.call("fetch", {"url": f"https://a.example/{n}"}, Usage(), _answer)
         clock.advance(21)
+
+
+async def test_a_frozen_owner_wakes_to_a_run_that_waits_and_says_nothing(storage: Storage, clock: FrozenClock) -> None:
+    name = f"s{uuid4()}"
+    scope = storage.scope(name)
+    for run_id in ("run_1", "run_2"):
+        await put(storage, name, run_id)
+    for n in range(2):
+        taken = [await scope.runs.claim(run_id, f"{ELSEWHERE}-{name}-{n}", 20, 2) for run_id in ("run_1", "run_2")]
+        assert all(taken), "one death in company is forgiven"
+        clock.advance(21)
+    frozen = taken[0]
+    assert frozen is not None
+    events = await scope.events(frozen)
+    await events.emit(EventType.RUN_STARTED, {})
+    assert await scope.runs.claim("run_1", f"{ELSEWHERE}-{name}-2", 20, 2) is None, "it waits for a while"
+    with pytest.raises(RunFenced):
+        await events.emit(EventType.RUN_COMPLETED, {})
 
 
 async def _answer() -> Outcome:
