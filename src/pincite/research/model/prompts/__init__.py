@@ -7,8 +7,8 @@ from typing import Final
 # The version in use of each prompt.
 VERSIONS: Final = {
     "planner": "2",
-    "choose": "4",
-    "compose": "7",
+    "choose": "5",
+    "compose": "8",
     "rewrite": "6",
     "summary": "1",
     "leads": "1",
