@@ -14,9 +14,9 @@ from typing import Any, Final
 import anyio
 import anyio.lowlevel
 
-from pincite.domain.errors import ExtraNotInstalled, Locked, StorageUnavailable
+from pincite.domain.errors import Locked, StorageUnavailable
 from pincite.domain.records import Offer
-from pincite.runtime.system import install_extra, options_beside
+from pincite.runtime.system import needing, options_beside
 
 log = logging.getLogger(__name__)
 
@@ -213,11 +213,9 @@ async def open_procrastinate(url: str, *, listen: bool) -> AsyncIterator[Procras
     Errors:
         ExtraNotInstalled. StorageUnavailable. Locked (another process has been making the tables for too long).
     """
-    try:
+    with needing("worker", "workers need Procrastinate"):
         from procrastinate import App, PsycopgConnector
         from procrastinate.exceptions import ConnectorException
-    except ModuleNotFoundError as error:
-        raise ExtraNotInstalled("workers need Procrastinate", hint=f"Run: {install_extra('worker')}") from error
     # It warns of every job that a stopping worker leaves, and shows a trace for each statement while the database is
     # away; what matters of it is said above, once.
     logging.getLogger("procrastinate").setLevel(logging.CRITICAL)

@@ -21,11 +21,9 @@ from pincite.domain.records import (
     ApiKey,
     CallRecord,
     Entry,
-    LoggedCall,
     Offer,
     Outcome,
     PlannedCall,
-    QueueCounts,
     Reservation,
     RunRecord,
     SettledCall,
@@ -399,43 +397,6 @@ class KeyStore(Protocol):
 
     def revoke(self, name: str, at: str) -> bool:
         """Note that an active key opens nothing from now on; whether there was one."""
-
-
-class ToolLogStore(Protocol):
-    """The log of calls of one scope. Blocking: callers run it in a thread."""
-
-    def write(self, batch: Sequence[LoggedCall]) -> None:
-        """Store a batch; a call that is there already stays as it is."""
-
-    def read(
-        self,
-        limit: int,
-        *,
-        before: tuple[datetime, str] | None = None,
-        tool: str | None = None,
-        run_id: str | None = None,
-        session_id: str | None = None,
-    ) -> Sequence[LoggedCall]:
-        """The newest calls first; with `before` (time and id of a call) those that come after it in that order."""
-
-    def forget(self, run_id: str | None = None) -> int:
-        """Remove the calls of a run, or all of the scope; how many went."""
-
-
-class RunQueue(Protocol):
-    """What the runs' own rows say about who waits. Sees all scopes, but of a run only its id and state."""
-
-    async def due(self, limit: int, *, per_scope: int, scope: str | None = None) -> Sequence[Offer]:
-        """Runs that nobody works on and somebody should, marked as offered; each again only after a while.
-
-        Those are queued for workers, or their owner died. Of each scope no more come than `per_scope` allows.
-        """
-
-    async def scopes(self) -> Sequence[str]:
-        """Every scope that has runs."""
-
-    async def counts(self) -> QueueCounts:
-        """How much there is to do."""
 
 
 class Dispatcher(Protocol):

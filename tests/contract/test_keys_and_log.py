@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from pincite.domain.records import ApiKey, LoggedCall
-from pincite.ports import KeyStore, ToolLogStore
+from pincite.ports import KeyStore
 from pincite.storage.database import Database, opened_now
 from pincite.storage.home_files import FileKeys
 from pincite.storage.server import SqlKeys
@@ -102,7 +102,7 @@ def calls_of(clock: FrozenClock, number: int) -> list[LoggedCall]:
     return made
 
 
-def database_log(database: Database, scope: str, clock: FrozenClock, keep: timedelta = KEEP) -> ToolLogStore:
+def database_log(database: Database, scope: str, clock: FrozenClock, keep: timedelta = KEEP) -> TableToolLog:
     return TableToolLog(lambda: nullcontext(SharedTables(database, scope)), clock, keep)
 
 
@@ -110,7 +110,7 @@ def database_log(database: Database, scope: str, clock: FrozenClock, keep: timed
 def test_the_log_is_read_page_by_page_within_its_scope(
     database: Database | None, tmp_path: Path, clock: FrozenClock
 ) -> None:
-    def log(scope: str, keep: timedelta = KEEP) -> ToolLogStore:
+    def log(scope: str, keep: timedelta = KEEP) -> TableToolLog:
         if database is None:
             return file_log(tmp_path / FILE_NAME, scope, clock, keep)
         return database_log(database, scope, clock, keep)

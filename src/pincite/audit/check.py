@@ -24,14 +24,7 @@ from pincite.audit.printed import (
     sentence_label_problems,
     wording_problems,
 )
-from pincite.audit.proofs import (
-    Proofs,
-    ToProve,
-    claim_problems,
-    context_problems,
-    record_problems,
-    verdict_printed,
-)
+from pincite.audit.proofs import Proofs, ToProve, claim_problems, context_problems, record_problems, verdict_printed
 from pincite.audit.stored import Problem, ProblemKind, Reread, StoredPages, addresses, failed, unchecked
 from pincite.domain.codec import from_json, short_utc_text, to_json
 from pincite.domain.errors import Internal, ParseError, SchemaMismatch

@@ -5,15 +5,7 @@ from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING
 
-from pincite.audit.findings import (
-    OPEN,
-    WRONG,
-    Audit,
-    AuditedSentence,
-    AuditVerdict,
-    ReferenceState,
-    reference_name,
-)
+from pincite.audit.findings import OPEN, WRONG, Audit, AuditedSentence, AuditVerdict, ReferenceState, reference_name
 from pincite.domain.evidence import Proof
 
 if TYPE_CHECKING:

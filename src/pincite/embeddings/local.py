@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pincite.domain.errors import ExtraNotInstalled, InvalidSetting
 from pincite.ports import Embedder
-from pincite.runtime.system import install_extra
+from pincite.runtime.system import install_extra, needing
 from pincite.text.tokens import pieces
 
 if TYPE_CHECKING:
@@ -80,13 +80,9 @@ class _Model:
                 yield place, values, max(1, len(encoded[place].ids))
 
     def _load(self) -> "tuple[onnxruntime.InferenceSession, tokenizers.Tokenizer]":
-        try:
+        with needing("entailment", "a model in a folder needs onnxruntime and tokenizers"):
             import onnxruntime
             import tokenizers
-        except ImportError as error:
-            raise ExtraNotInstalled(
-                "a model in a folder needs onnxruntime and tokenizers", hint=f"Run: {install_extra('entailment')}"
-            ) from error
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 4

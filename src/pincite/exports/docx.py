@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape as xml_escape
 
-from pincite.domain.errors import ExtraNotInstalled
 from pincite.domain.evidence import Relation
 from pincite.domain.layout import Sentence, Styled
 from pincite.domain.markdown import (
@@ -52,7 +51,7 @@ from pincite.domain.signs import (
     styled_pieces,
 )
 from pincite.exports.docx_layout import CODE_FONT, write_section
-from pincite.runtime.system import install_extra
+from pincite.runtime.system import needing
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
@@ -74,10 +73,8 @@ class DocxExporter:
     needs = "docx"
 
     def __init__(self) -> None:
-        try:
+        with needing("docx", "Word files need python-docx"):
             import docx
-        except ImportError as error:
-            raise ExtraNotInstalled("Word files need python-docx", hint=f"Run: {install_extra('docx')}") from error
         self._new = docx.Document
 
     def render(self, report: Report, documents: Mapping[str, Document]) -> bytes:

@@ -7,7 +7,7 @@ from pincite.domain.errors import ExtraNotInstalled, PolicyRefusal
 from pincite.domain.page import Document
 from pincite.domain.report import Report
 from pincite.exports.html import HtmlExporter
-from pincite.runtime.system import install_extra
+from pincite.runtime.system import needing
 
 
 class PdfExporter:
@@ -20,9 +20,8 @@ class PdfExporter:
 
     def __init__(self) -> None:
         try:
-            import weasyprint
-        except ImportError as error:
-            raise ExtraNotInstalled("PDF files need WeasyPrint", hint=f"Run: {install_extra('pdf')}") from error
+            with needing("pdf", "PDF files need WeasyPrint"):
+                import weasyprint
         except OSError as error:  # the wheel is there, the library it loads is not
             raise ExtraNotInstalled(
                 "WeasyPrint can't load Pango",

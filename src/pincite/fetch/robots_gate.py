@@ -251,14 +251,11 @@ class RobotsGate:
             known = await self._fetched(url, known)
             if self._memory is not None:
                 await self._memory.keep(url.origin, known)
-        self._remember(url.origin, known)
-        return known
-
-    def _remember(self, origin: str, rules: SiteRules) -> None:
-        self._sites[origin] = rules
-        self._sites.move_to_end(origin)
+        self._sites[url.origin] = known
+        self._sites.move_to_end(url.origin)
         if len(self._sites) > _SITES_MAX:
             self._sites.popitem(last=False)
+        return known
 
     async def _fetched(self, url: ParsedUrl, known: SiteRules | None) -> SiteRules:
         redirects = 0

@@ -9,15 +9,7 @@ from typing import Final
 import anyio
 
 from pincite.domain.errors import BudgetExhausted, PinciteError, ProviderError, RemoteError
-from pincite.domain.evidence import (
-    INSIDE,
-    ContextRole,
-    EvidenceLine,
-    JudgeCase,
-    Judgement,
-    JudgementLabel,
-    Thresholds,
-)
+from pincite.domain.evidence import INSIDE, ContextRole, EvidenceLine, JudgeCase, Judgement, JudgementLabel, Thresholds
 from pincite.domain.frozen import dataclass
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.ports import ModelCalls

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 import anyio.to_thread
 
-from pincite.domain.errors import ExtraNotInstalled, InvalidSetting
+from pincite.domain.errors import InvalidSetting
 from pincite.domain.evidence import JudgeCase, Judgement, Thresholds
 from pincite.domain.frozen import dataclass
 from pincite.judges.catalogue import languages_of, speaks, verify_files
 from pincite.judges.wrappers import judgement_of, premises_of
-from pincite.runtime.system import install_extra
+from pincite.runtime.system import needing
 
 if TYPE_CHECKING:
     import onnxruntime  # type: ignore[import-untyped]  # it ships no types
@@ -126,13 +126,9 @@ class OnnxJudge:
         return shares[self._labels.entailment], shares[against] if against >= 0 else 0.0
 
     def _load(self) -> "tuple[onnxruntime.InferenceSession, tokenizers.Tokenizer]":
-        try:
+        with needing("entailment", "a model for entailment needs onnxruntime and tokenizers"):
             import onnxruntime
             import tokenizers
-        except ImportError as error:
-            raise ExtraNotInstalled(
-                "a model for entailment needs onnxruntime and tokenizers", hint=f"Run: {install_extra('entailment')}"
-            ) from error
         verify_files(self._folder)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1  # more are slower on a busy machine

@@ -103,7 +103,11 @@ class ModelClient:
                     model_request_parameters=_parameters(schema, mode),
                 )
         except TimeoutError:
-            raise self._too_slow(limit_s) from None
+            raise ModelUnavailable(
+                f"{self.spec.label}: no answer in {limit_s:.0f} s",
+                reason="model_timeout",
+                context={"model": self.spec.label},
+            ) from None
         except (AgentRunError, UserError, ValueError) as error:
             raise self._failed(error, mode) from None
         return self._raw(response, messages, mode)
@@ -154,13 +158,6 @@ class ModelClient:
         if budget < _LEAST_CLAUDE_BUDGET:
             return {"thinking": False}
         return {"anthropic_thinking": {"type": "enabled", "budget_tokens": budget}}
-
-    def _too_slow(self, limit_s: float) -> PinciteError:
-        return ModelUnavailable(
-            f"{self.spec.label}: no answer in {limit_s:.0f} s",
-            reason="model_timeout",
-            context={"model": self.spec.label},
-        )
 
     def _failed(self, error: Exception, mode: Mode | None) -> PinciteError:
         # pydantic-ai wraps what the transport raises: an error of ours, which says more, stands somewhere in the chain.

@@ -6,7 +6,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -14,7 +14,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from pincite.domain.errors import TooManyOpenFiles
+from pincite.domain.errors import ExtraNotInstalled, TooManyOpenFiles
 
 
 class SystemClock:
@@ -118,6 +118,15 @@ def _told() -> TooManyOpenFiles:
 def install_extra(*names: str) -> str:
     """The command that adds the extras, as it can be typed. Paths of this machine are not in it: errors travel."""
     return command(_origin(), ",".join(names))
+
+
+@contextmanager
+def needing(extra: str, what: str) -> Iterator[None]:
+    """What can't be imported within the block is told as the extra that brings it. Errors: ExtraNotInstalled."""
+    try:
+        yield
+    except ImportError as error:
+        raise ExtraNotInstalled(what, hint=f"Run: {install_extra(extra)}") from error
 
 
 def command(origin: str, extras: str) -> str:

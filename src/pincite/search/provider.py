@@ -21,13 +21,7 @@ from pincite.apis.client import (
     wait_of,
     wrong_shape,
 )
-from pincite.domain.errors import (
-    InvalidInput,
-    PageBlocked,
-    PinciteError,
-    ProviderAuth,
-    SearchProviderUnavailable,
-)
+from pincite.domain.errors import InvalidInput, PageBlocked, PinciteError, ProviderAuth, SearchProviderUnavailable
 from pincite.domain.frozen import dataclass
 from pincite.domain.search import Query, SearchResponse
 from pincite.ports import BatchSearchProvider, Clock

@@ -16,12 +16,13 @@ from enum import StrEnum
 from typing import Final
 
 from pincite.domain.codec import from_json, to_json
-from pincite.domain.errors import ExtraNotInstalled, InvalidSetting, ParseError, ShareRefused
+from pincite.domain.errors import InvalidSetting, ParseError, ShareRefused
 from pincite.domain.events import Json
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
-from pincite.runtime.system import install_extra
+from pincite.runtime.system import needing
 
+_EXTRA: Final = ("share", "sharing needs the cryptography package")
 FORMAT: Final = "pincite-share/1"
 # Signed in front of the statement, so that no signature made for another purpose counts here.
 _CONTEXT: Final = b"pincite-share/1\x00"
@@ -79,8 +80,8 @@ class Signer:
     """
 
     def __init__(self, seed: bytes) -> None:
-        _vet_installed()
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+        with needing(*_EXTRA):
+            from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         self._key = Ed25519PrivateKey.from_private_bytes(seed)
         self.public = _KEY_PREFIX + base64.urlsafe_b64encode(self._key.public_key().public_bytes_raw()).decode()
@@ -141,9 +142,9 @@ def opened(data: bytes, key: str, now: datetime) -> Item:
 
 
 def _check_signature(line: bytes, signature: bytes, key: str) -> None:
-    _vet_installed()
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    with needing(*_EXTRA):
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     public = Ed25519PublicKey.from_public_bytes(base64.urlsafe_b64decode(key.removeprefix(_KEY_PREFIX)))
     try:
@@ -169,12 +170,3 @@ def _object(line: bytes) -> dict[str, Json]:
     if not isinstance(data, dict):
         raise TypeError("a statement is an object")
     return data
-
-
-def _vet_installed() -> None:
-    try:
-        import cryptography  # noqa: F401  # only asked for
-    except ImportError as error:
-        raise ExtraNotInstalled(
-            "sharing needs the cryptography package", hint=f"Run: {install_extra('share')}"
-        ) from error

@@ -41,15 +41,9 @@ from sqlalchemy.exc import DataError, DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from sqlalchemy.pool import QueuePool
 
-from pincite.domain.errors import (
-    ExtraNotInstalled,
-    Internal,
-    InvalidInput,
-    PinciteError,
-    StorageUnavailable,
-)
+from pincite.domain.errors import Internal, InvalidInput, PinciteError, StorageUnavailable
 from pincite.ports import Clock
-from pincite.runtime.system import CONNECTION, SystemClock, install_extra, make_private
+from pincite.runtime.system import CONNECTION, SystemClock, make_private, needing
 from pincite.storage import failures, migrations
 from pincite.storage.connections import WAIT_S, IdleConnections, RetryPolicy, database_url
 from pincite.storage.home_files import can_only_be_read, open_read_only, switch_to_wal
@@ -436,7 +430,7 @@ def _sqlite_engine(url: URL, busy_timeout_s: float, connections: int, *, read_on
 
 
 def _postgresql_engine(url: URL, busy_timeout_s: float) -> Engine:
-    try:
+    with needing("postgres", "PostgreSQL needs the driver psycopg"):
         engine = create_engine(
             url,
             pool_size=_POOL,
@@ -444,10 +438,6 @@ def _postgresql_engine(url: URL, busy_timeout_s: float) -> Engine:
             pool_pre_ping=True,
             connect_args={name: value for name, value in CONNECTION.items() if name not in url.query},
         )
-    except ModuleNotFoundError as error:
-        raise ExtraNotInstalled(
-            "PostgreSQL needs the driver psycopg", hint=f"Run: {install_extra('postgres')}"
-        ) from error
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:

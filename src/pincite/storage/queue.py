@@ -71,7 +71,7 @@ _SCOPE: Final = "public"
 
 
 class SqlRunQueue:
-    """Implements `ports.RunQueue`.
+    """The runs of all scopes that wait.
 
     Args:
         since: when this process began; runs stored later may still be taken by who stored them.

@@ -12,13 +12,13 @@ from typing import Any, Final, Protocol, TypeAlias
 from urllib.parse import quote
 
 from pincite.domain.codec import utc_moment, utc_text
-from pincite.domain.errors import ExtraNotInstalled, InvalidSetting, PinciteError, StorageUnavailable
+from pincite.domain.errors import InvalidSetting, PinciteError, StorageUnavailable
 from pincite.domain.ids import sha256_hex
 from pincite.domain.records import CacheCounts, Entry
 from pincite.ports import Clock
 from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
 from pincite.runtime.limiter import Ask
-from pincite.runtime.system import SystemClock, install_extra
+from pincite.runtime.system import SystemClock, needing
 from pincite.runtime.telemetry.meter import count_cache_read
 
 # Ways to a Redis or Valkey: its own protocol, or Upstash's REST API. Both run several commands in one trip.
@@ -110,11 +110,8 @@ async def open_redis(url: str) -> AsyncIterator[Link]:
 
     Errors: ExtraNotInstalled. InvalidSetting (not such a URL).
     """
-    try:
+    with needing("redis", "Redis needs its client"):
         from redis.asyncio import Redis
-    except ModuleNotFoundError as error:
-        hint = f"Run: {install_extra('redis')}"
-        raise ExtraNotInstalled("Redis needs its client", hint=hint) from error
     try:
         client = Redis.from_url(
             url, decode_responses=True, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S, max_connections=16

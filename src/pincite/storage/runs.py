@@ -1,6 +1,7 @@
 """Runs and their reports in the database: who owns a run, until when, and what came of it."""
 
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -9,7 +10,7 @@ from sqlalchemy import Column, ColumnElement, and_, or_
 
 from pincite.domain.budget import Budget
 from pincite.domain.codec import from_json, to_json
-from pincite.domain.errors import Conflict, Locked, RunFenced, RunNotFound
+from pincite.domain.errors import Conflict, Locked, PinciteError, RunFenced, RunNotFound, StorageUnavailable
 from pincite.domain.events import Event, RunStatus
 from pincite.domain.records import CallRecord, RunRecord
 from pincite.domain.report import Report
@@ -19,8 +20,19 @@ from pincite.storage import retention
 from pincite.storage.database import Scoped, Transaction, reads, writes
 from pincite.storage.events import read_events
 from pincite.storage.queue import Redelivery, redelivery_of
-from pincite.storage.reports import get_report, put_report
-from pincite.storage.schema import DIMENSIONS, calls, nano_usd, provider_attempts, runs, usage_of, usd
+from pincite.storage.schema import (
+    DIMENSIONS,
+    calls,
+    citations,
+    claims,
+    evidence,
+    nano_usd,
+    provider_attempts,
+    reports,
+    runs,
+    usage_of,
+    usd,
+)
 
 ACTIVE: Final = (RunStatus.QUEUED, RunStatus.RUNNING)
 # A run that nobody owns and any worker may be offered.
@@ -179,12 +191,42 @@ class SqlRunStore(Scoped):
     @writes
     def put_report(self, tx: Transaction, report: Report) -> None:
         """Store a version of the run's report with its claims and citations; the same version replaces itself."""
-        put_report(tx, report)
+        retention.delete_report(tx, report.run_id, report.version)
+        tx.insert(
+            reports,
+            content=zlib.compress(json.dumps(to_json(report), ensure_ascii=False).encode()),
+            **_columns(report, "run_id version report_id status title created_at"),
+        )
+        place = {"run_id": report.run_id, "report_version": report.version}
+        told = [
+            place | {"claim_id": claim.id} | _columns(claim, "text type confidence verdict independent_sources")
+            for claim in report.claims
+        ]
+        quoted = [
+            place
+            | {"claim_id": claim.id, "n": n, "start_offset": item.start, "end_offset": item.end}
+            | _columns(item, "document_id snapshot_id url quote relation reference_n")
+            for claim in report.claims
+            for n, item in enumerate(claim.evidence, 1)
+        ]
+        cited = "n url title snapshot_id accessed_at published_at excerpt"
+        tx.insert_many(claims, told)
+        tx.insert_many(evidence, quoted)
+        tx.insert_many(citations, [place | _columns(entry, cited) for entry in report.references])
 
     @reads
     def get_report(self, tx: Transaction, run_id: str, version: int | None = None) -> Report | None:
         """The newest version (or this one), or None. Errors: StorageUnavailable (the stored report is damaged)."""
-        return get_report(tx, run_id, version)
+        query = tx.select(reports, reports.c.content).where(reports.c.run_id == run_id)
+        if version is not None:
+            query = query.where(reports.c.version == version)
+        row = tx.first(query.order_by(reports.c.version.desc()).limit(1))
+        if row is None:
+            return None
+        try:
+            return from_json(Report, json.loads(zlib.decompress(row.content)))
+        except (zlib.error, ValueError, PinciteError) as error:
+            raise StorageUnavailable(f"the stored report can't be read: {error}", reason="corrupt") from error
 
     @reads
     def events(self, tx: Transaction, run_id: str, after: int = 0, limit: int | None = None) -> Sequence[Event]:
@@ -315,6 +357,11 @@ def _earlier(time: Column[Any], key: Column[Any], before: tuple[datetime, str]) 
     """Whether a row comes before that time and key: in the same moment, by its key."""
     at, than = before
     return or_(time < at, and_(time == at, key < than))
+
+
+def _columns(value: object, names: str) -> dict[str, Any]:
+    """The members of a value that columns are called after."""
+    return {name: getattr(value, name) for name in names.split()}
 
 
 def _call(row: Any, attempts: tuple[ProviderAttempt, ...]) -> CallRecord:  # a row of `calls`

@@ -39,7 +39,7 @@ _ADD: Final = (
 
 
 class TableToolLog:
-    """Implements `ports.ToolLogStore`. Errors of every method: StorageUnavailable, StorageFull, Locked.
+    """The log of calls in a table. Errors of every method: StorageUnavailable, StorageFull, Locked.
 
     Args:
         opened: gives the table for the time of a call; in the calling thread.

@@ -3,7 +3,7 @@
 from pincite.urls.addresses import AddressPolicy
 from pincite.urls.keys import url_key, work_id
 from pincite.urls.masking import mask_secrets, mask_typed, mask_url
-from pincite.urls.parse import ParsedUrl, host_matches, join_url, parse_url, registrable_domain
+from pincite.urls.parse import ParsedUrl, host_matches, parse_url, registrable_domain
 from pincite.urls.policy import DEFAULT, UrlPolicy, mixed_script, vet_url
 
 __all__ = [
@@ -12,7 +12,6 @@ __all__ = [
     "ParsedUrl",
     "UrlPolicy",
     "host_matches",
-    "join_url",
     "mask_secrets",
     "mask_typed",
     "mask_url",

@@ -94,15 +94,6 @@ def parse_url(url: str, base: str | None = None) -> ParsedUrl:
     )
 
 
-def join_url(base: str, reference: str) -> str:
-    """The canonical URL that `reference` means on the page `base`.
-
-    Errors:
-        InvalidUrl: reason `url_invalid`.
-    """
-    return parse_url(reference, base).href
-
-
 def decode(text: str) -> str:
     """Percent-decoding as UTF-8; bytes that are not UTF-8 become the replacement character."""
     return unquote_to_bytes(text).decode("utf-8", "replace")

@@ -21,7 +21,7 @@ from pincite.domain.errors import ExtraNotInstalled, PinciteError
 from pincite.domain.events import Json
 from pincite.domain.records import CallRecord, LoggedCall
 from pincite.domain.version import VERSION
-from pincite.ports import Clock, RunStore, ToolLogStore
+from pincite.ports import Clock, RunStore
 from pincite.runtime.call_context import caller
 from pincite.runtime.system import install_extra
 from pincite.runtime.telemetry.logs import Mask, configure_logs, masked, masker
@@ -31,6 +31,7 @@ from pincite.urls.masking import mask_typed
 if TYPE_CHECKING:
     from pincite.storage.database import Database
     from pincite.storage.service import SharedTables
+    from pincite.storage.tool_log import TableToolLog
     from pincite.wiring.shared import Shared
 
 # Written in batches: a reader of the log sees a call within a second.
@@ -213,7 +214,7 @@ class CallLog:
         self._shared = shared
         self._clock: Clock = shared.clock
         self._log: ToolLog | None = None
-        self._stored: ToolLogStore | None = None
+        self._stored: TableToolLog | None = None
         self._moved = False
         self._mask = mask_of(settings)
 
@@ -295,12 +296,12 @@ class CallLog:
             self._log = ToolLog(self._store().write)
         return self._log
 
-    def _store(self) -> ToolLogStore:
+    def _store(self) -> "TableToolLog":
         if self._stored is None:
             self._stored = self._made_store()
         return self._stored
 
-    def _made_store(self) -> ToolLogStore:
+    def _made_store(self) -> "TableToolLog":
         from pincite.storage.tool_log import FILE_NAME, TableToolLog, file_log
 
         keep = timedelta(days=self._settings.log_keep_days)

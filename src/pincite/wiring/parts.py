@@ -17,17 +17,7 @@ from pincite.domain.library import IndexReport, ListedPage
 from pincite.domain.model import ModelRole
 from pincite.domain.plan import Task
 from pincite.domain.records import RunRecord
-from pincite.ports import (
-    EventSink,
-    Exporter,
-    Fetch,
-    Judge,
-    LanguageModel,
-    Ledger,
-    ModelCalls,
-    Search,
-    WebArchive,
-)
+from pincite.ports import EventSink, Exporter, Fetch, Judge, LanguageModel, Ledger, ModelCalls, Search, WebArchive
 from pincite.runtime.concurrency import ResourcePool, resource_pool
 from pincite.runtime.lease import Lease
 from pincite.settings import Settings
@@ -48,12 +38,7 @@ from pincite.wiring.models import NullModel, OfflineBackend, open_models, record
 from pincite.wiring.observing import CallLog
 from pincite.wiring.registry import EXPORTERS, load
 from pincite.wiring.roles import Run, RunServices, build_roles, limits_of, run_calls
-from pincite.wiring.searching import (
-    build_search,
-    lane_of,
-    team_cache,
-    within_budget,
-)
+from pincite.wiring.searching import build_search, lane_of, team_cache, within_budget
 from pincite.wiring.server import ServerServices, build_webhooks
 from pincite.wiring.shared import Shared, open_shared
 from pincite.wiring.sharing import Imported, Sharing, answer_intake, open_peers, signer_of

@@ -9,7 +9,7 @@ import anyio
 
 from pincite.domain.frozen import dataclass
 from pincite.domain.records import QueueCounts
-from pincite.ports import Breaker, Clock, Dispatcher, Limiter, RunQueue
+from pincite.ports import Breaker, Clock, Dispatcher, Limiter
 from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
 from pincite.runtime.concurrency import ResourcePool, resource_pool
 from pincite.runtime.fallback import (
@@ -174,7 +174,7 @@ class Shared:
             return 0
         dispatcher = await self.dispatcher()
         per_scope = self._settings.runs_per_scope
-        queue: RunQueue = (await self.storage()).queue
+        queue = (await self.storage()).queue
         offers = await queue.due(_OFFERS, per_scope=per_scope, scope=scope)
         for offer in offers:
             await dispatcher.enqueue(offer)

@@ -25,7 +25,7 @@ from pincite.fetch.robots import page_signals
 from pincite.fetch.robots_gate import Admission, RobotsGate
 from pincite.ports import Clock
 from pincite.runtime.call_context import current_meter
-from pincite.runtime.system import install_extra
+from pincite.runtime.system import needing
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Dialog, Frame, Page, Request, Response, Route
@@ -245,12 +245,8 @@ class ChromiumBackend:
                 reason="no_browser",
                 hint="Install it (Debian, Ubuntu: apt install chromium), or pass render=never.",
             )
-        try:
+        with needing("browser", "rendering needs the browser extra"):
             from playwright.async_api import Error, async_playwright
-        except ImportError:
-            raise ExtraNotInstalled(
-                "rendering needs the browser extra", hint=f"Run: {install_extra('browser')}"
-            ) from None
         try:
             driver = await stack.enter_async_context(async_playwright())
             browser = await driver.chromium.launch(

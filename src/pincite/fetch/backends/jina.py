@@ -5,13 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from pincite.apis.client import Answer, ApiSettings, number
-from pincite.domain.errors import (
-    DeadLink,
-    EmptyContent,
-    PageBlocked,
-    PinciteError,
-    ProviderBadReply,
-)
+from pincite.domain.errors import DeadLink, EmptyContent, PageBlocked, PinciteError, ProviderBadReply
 from pincite.domain.fetch import FetchRequest
 from pincite.domain.version import PRODUCT_TOKEN
 from pincite.fetch.hosted import HostedScraper, HostedSurroundings, Scraped

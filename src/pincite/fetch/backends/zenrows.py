@@ -3,12 +3,7 @@
 from decimal import Decimal
 
 from pincite.apis.client import Answer, bad_key, out_of_credit
-from pincite.domain.errors import (
-    DeadLink,
-    PageBlocked,
-    PinciteError,
-    Timeout,
-)
+from pincite.domain.errors import DeadLink, PageBlocked, PinciteError, Timeout
 from pincite.domain.fetch import FetchRequest, Render
 from pincite.fetch.hosted import HostedScraper, Scraped
 from pincite.urls.parse import ParsedUrl

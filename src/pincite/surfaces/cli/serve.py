@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from pincite.domain.errors import ExtraNotInstalled
-from pincite.runtime.system import install_extra
+from pincite.runtime.system import needing
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.research import writable_home
 from pincite.surfaces.cli.run import guarded, note, print_json, print_text, run_async
@@ -117,13 +116,9 @@ def server() -> Any:
 
     Errors: ExtraNotInstalled.
     """
-    try:
+    with needing("server", "the server needs FastAPI, Jinja2 and uvicorn"):
         for needed in ("uvicorn", "fastapi", "jinja2"):
             importlib.import_module(needed)
-    except ImportError as error:
-        raise ExtraNotInstalled(
-            "the server needs FastAPI, Jinja2 and uvicorn", hint=f"Run: {install_extra('server')}"
-        ) from error
     return importlib.import_module("pincite.surfaces.http.serving")
 
 
@@ -173,12 +168,8 @@ def mcp(
     """Serve search, fetch and research as MCP tools."""
 
     def job() -> None:
-        try:
+        with needing("mcp", "the MCP server needs the mcp package"):
             importlib.import_module("mcp")
-        except ImportError as error:
-            raise ExtraNotInstalled(
-                "the MCP server needs the mcp package", hint=f"Run: {install_extra('mcp')}"
-            ) from error
         # By name, as the server: surfaces don't import each other.
         server = importlib.import_module("pincite.surfaces.mcp.server")
         if transport == "stdio":

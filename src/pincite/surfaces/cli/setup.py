@@ -14,7 +14,7 @@ import typer
 
 from pincite.domain.errors import InvalidInput, ModelUnavailable
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.run import guarded, note, print_json, print_text, run_async
+from pincite.surfaces.cli.run import fail, guarded, note, print_json, print_text, run_async
 
 if TYPE_CHECKING:
     from pincite.surfaces.cli.doctor import Tried
@@ -61,7 +61,9 @@ def setup(
         note(f"{one.name}: {one.said}")
     failed = [one for one in tried if one.failure is not None]
     if failed:
-        raise_failed(failed, as_json=as_json)
+        names = ", ".join(one.name for one in failed)
+        hint = "Mend it, or write with --no-test."
+        fail(ModelUnavailable(f"no answer from {names}; nothing was written", hint=hint), as_json=as_json)
     guarded(lambda: write(place, wanted), as_json=as_json)
     if as_json:
         print_json({"file": str(place), "settings": wanted, "tried": {one.name: one.said for one in tried}})
@@ -142,16 +144,6 @@ def write(place: Path, wanted: Mapping[str, object]) -> None:
         partial.replace(place)
     except OSError as error:
         raise InvalidInput(f"{place} can't be written: {error.strerror}", hint="Name another file: --file.") from None
-
-
-def raise_failed(failed: "list[Tried]", *, as_json: bool) -> None:
-    """Leave, nothing written. Errors: ModelUnavailable, printed."""
-
-    def fail() -> None:
-        names = ", ".join(one.name for one in failed)
-        raise ModelUnavailable(f"no answer from {names}; nothing was written", hint="Mend it, or write with --no-test.")
-
-    guarded(fail, as_json=as_json)
 
 
 def _keep_key(setting: str) -> dict[str, object]:

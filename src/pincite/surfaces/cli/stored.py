@@ -10,16 +10,7 @@ import typer
 from pincite.domain.reasons import reason_text
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import vet_output
-from pincite.surfaces.cli.run import (
-    confirmed,
-    note,
-    of_engine,
-    print_json,
-    print_text,
-    print_value,
-    results,
-    run_async,
-)
+from pincite.surfaces.cli.run import confirmed, note, of_engine, print_json, print_text, print_value, results, run_async
 
 if TYPE_CHECKING:
     from pincite.domain.library import IndexReport, Skipped
