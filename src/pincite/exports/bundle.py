@@ -11,7 +11,7 @@ import json
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -243,13 +243,3 @@ def _value(kind: type[T], data: Json, file: str) -> T:
         raise StorageUnavailable(
             f"{file} of the bundle is damaged: {error.message}", reason="bundle_damaged"
         ) from error
-
-
-def read_bundle(path: Path) -> tuple[Bundle, Mapping[str, Json]]:
-    """The bundle in a file with its report.
-
-    Errors:
-        LibraryNotFound, ArchiveCorrupt, TooLarge; ParseError (the report in it is no JSON).
-    """
-    bundle = Bundle.open(path)
-    return bundle, bundle.report

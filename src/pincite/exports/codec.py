@@ -18,7 +18,7 @@ from importlib import resources
 from typing import Any, cast
 
 from pincite.domain.codec import from_json, to_json
-from pincite.domain.errors import Internal, InvalidInput, NotFound, ParseError, PinciteError, SchemaMismatch, leaves
+from pincite.domain.errors import Internal, InvalidInput, NotFound, ParseError, SchemaMismatch, leaves
 from pincite.domain.events import Event, Json
 from pincite.domain.fetch import FetchResult
 from pincite.domain.report import DERIVED, SCHEMA_VERSION, Report
@@ -59,11 +59,6 @@ def fetch_json(result: FetchResult) -> dict[str, Json]:
 def event_json(event: Event) -> dict[str, Json]:
     """The event as plain JSON in the published shape."""
     return cast("dict[str, Json]", to_json(event, outside=True))
-
-
-def error_json(error: PinciteError) -> dict[str, Json]:
-    """The error as plain JSON in the published shape: `{"error": {...}}`."""
-    return {"error": cast("dict[str, Json]", error.as_dict())}
 
 
 def dump(value: Mapping[str, Json]) -> bytes:

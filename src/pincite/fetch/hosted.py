@@ -55,10 +55,12 @@ class Scraped:
 class HostedScraper(ABC):
     """Base of the hosted backends: implements `ports.FetchBackend` around one call.
 
-    `unit_usd` is the list price of what it bills by, `page_usd` what a page costs when it doesn't say.
+    `base_url` is where it is, `unit_usd` the list price of what it bills by, `page_usd` what a page costs when it
+    doesn't say.
     """
 
     name = ""
+    base_url = ""
     unit_usd = Decimal(0)
     page_usd = Decimal(0)
 

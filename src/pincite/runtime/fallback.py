@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from pincite.domain.errors import StorageUnavailable
 from pincite.domain.records import CacheCounts, Entry, Reservation
@@ -11,6 +11,7 @@ from pincite.runtime.limiter import Ask, Buckets
 from pincite.runtime.telemetry.meter import FALLBACKS, METER
 
 T = TypeVar("T")
+Kind = TypeVar("Kind")
 
 # While it is gone, the shared one is tried this often.
 AGAIN_AFTER_S: Final = 15.0
@@ -56,15 +57,22 @@ class Switch:
         self.is_gone = True
 
 
-class FallbackBuckets:
-    """Implements `limiter.Buckets`."""
+class _Fallback(Generic[Kind]):
+    """The shared one of a kind, and the own one that takes over."""
 
-    def __init__(self, switch: Switch, shared: Buckets, own: Buckets) -> None:
+    def __init__(self, switch: Switch, shared: Kind, own: Kind) -> None:
         self._switch, self._shared, self._own = switch, shared, own
+
+    async def _either(self, ask: Callable[[Kind], Awaitable[T]]) -> T:
+        return await self._switch.either(lambda: ask(self._shared), lambda: ask(self._own))
+
+
+class FallbackBuckets(_Fallback[Buckets]):
+    """Implements `limiter.Buckets`."""
 
     async def take(self, key: str, asks: Sequence[Ask]) -> float:
         """As `Buckets.take`."""
-        return await self._switch.either(lambda: self._shared.take(key, asks), lambda: self._own.take(key, asks))
+        return await self._either(lambda one: one.take(key, asks))
 
     async def push_back(self, key: str, wait_s: float) -> None:
         """As `Buckets.push_back`; both are told, so that a push-back outlives the switch."""
@@ -73,21 +81,15 @@ class FallbackBuckets:
 
     async def give_back(self, key: str, asks: Sequence[Ask]) -> None:
         """As `Buckets.give_back`."""
-        await self._switch.either(lambda: self._shared.give_back(key, asks), lambda: self._own.give_back(key, asks))
+        await self._either(lambda one: one.give_back(key, asks))
 
 
-class FallbackLimiter:
+class FallbackLimiter(_Fallback[Limiter]):
     """Implements `ports.Limiter`."""
-
-    def __init__(self, switch: Switch, shared: Limiter, own: Limiter) -> None:
-        self._switch, self._shared, self._own = switch, shared, own
 
     async def reserve(self, key: str, cost: float, priority: int, max_wait_s: float) -> Reservation | None:
         """As `Limiter.reserve`."""
-        return await self._switch.either(
-            lambda: self._shared.reserve(key, cost, priority, max_wait_s),
-            lambda: self._own.reserve(key, cost, priority, max_wait_s),
-        )
+        return await self._either(lambda one: one.reserve(key, cost, priority, max_wait_s))
 
     async def push_back(self, key: str, wait_s: float) -> None:
         """As `Limiter.push_back`; both are told."""
@@ -96,68 +98,19 @@ class FallbackLimiter:
 
     async def release(self, reservation: Reservation) -> None:
         """As `Limiter.release`."""
-        await self._switch.either(lambda: self._shared.release(reservation), lambda: self._own.release(reservation))
+        await self._either(lambda one: one.release(reservation))
 
 
-class FallbackBreaker:
+class FallbackBreaker(_Fallback[Breaker]):
     """Implements `ports.Breaker`."""
-
-    def __init__(self, switch: Switch, shared: Breaker, own: Breaker) -> None:
-        self._switch, self._shared, self._own = switch, shared, own
 
     async def allow(self, key: str) -> bool:
         """As `Breaker.allow`."""
-        return await self._switch.either(lambda: self._shared.allow(key), lambda: self._own.allow(key))
+        return await self._either(lambda one: one.allow(key))
 
     async def record(self, key: str, ok: bool) -> None:
         """As `Breaker.record`."""
-        await self._switch.either(lambda: self._shared.record(key, ok), lambda: self._own.record(key, ok))
-
-
-class FallbackCache:
-    """Implements `ports.Cache`, with what an operator may ask of a cache."""
-
-    def __init__(self, switch: Switch, shared: "CountedCache", own: "CountedCache") -> None:
-        self._switch, self._shared, self._own = switch, shared, own
-
-    async def get(self, namespace: str, key: str) -> Entry | None:
-        """As `Cache.get`."""
-        return await self._switch.either(
-            lambda: self._shared.get(namespace, key), lambda: self._own.get(namespace, key)
-        )
-
-    async def put(self, namespace: str, key: str, entry: Entry) -> None:
-        """As `Cache.put`."""
-        await self._switch.either(
-            lambda: self._shared.put(namespace, key, entry), lambda: self._own.put(namespace, key, entry)
-        )
-
-    async def delete(self, namespace: str, key: str | None = None) -> int:
-        """As `Cache.delete`, in both."""
-        # In both: what was deleted must not come back with the next switch.
-        removed = await self._own.delete(namespace, key)
-        return removed + await self._switch.either(lambda: self._shared.delete(namespace, key), _none)
-
-    async def lease(self, namespace: str, key: str, ttl_s: float) -> bool:
-        """As `Cache.lease`."""
-        return await self._switch.either(
-            lambda: self._shared.lease(namespace, key, ttl_s), lambda: self._own.lease(namespace, key, ttl_s)
-        )
-
-    async def keys(self, namespace: str, limit: int) -> Sequence[str]:
-        """As `CountedCache.keys`."""
-        return await self._switch.either(
-            lambda: self._shared.keys(namespace, limit), lambda: self._own.keys(namespace, limit)
-        )
-
-    async def counts(self) -> CacheCounts:
-        """What it holds now."""
-        return await self._switch.either(self._shared.counts, self._own.counts)
-
-    async def clear(self) -> int:
-        """Remove everything of the scope from both; the number of entries removed."""
-        removed = await self._own.clear()
-        return removed + await self._switch.either(self._shared.clear, _none)
+        await self._either(lambda one: one.record(key, ok))
 
 
 class CountedCache(Cache, Protocol):
@@ -171,6 +124,40 @@ class CountedCache(Cache, Protocol):
 
     async def clear(self) -> int:
         """Remove everything of the scope; the number of entries removed."""
+
+
+class FallbackCache(_Fallback[CountedCache]):
+    """Implements `ports.Cache`, with what an operator may ask of a cache."""
+
+    async def get(self, namespace: str, key: str) -> Entry | None:
+        """As `Cache.get`."""
+        return await self._either(lambda one: one.get(namespace, key))
+
+    async def put(self, namespace: str, key: str, entry: Entry) -> None:
+        """As `Cache.put`."""
+        await self._either(lambda one: one.put(namespace, key, entry))
+
+    async def delete(self, namespace: str, key: str | None = None) -> int:
+        """As `Cache.delete`, in both: what was deleted must not come back with the next switch."""
+        removed = await self._own.delete(namespace, key)
+        return removed + await self._switch.either(lambda: self._shared.delete(namespace, key), _none)
+
+    async def lease(self, namespace: str, key: str, ttl_s: float) -> bool:
+        """As `Cache.lease`."""
+        return await self._either(lambda one: one.lease(namespace, key, ttl_s))
+
+    async def keys(self, namespace: str, limit: int) -> Sequence[str]:
+        """As `CountedCache.keys`."""
+        return await self._either(lambda one: one.keys(namespace, limit))
+
+    async def counts(self) -> CacheCounts:
+        """What it holds now."""
+        return await self._either(lambda one: one.counts())
+
+    async def clear(self) -> int:
+        """Remove everything of the scope from both; the number of entries removed."""
+        removed = await self._own.clear()
+        return removed + await self._switch.either(self._shared.clear, _none)
 
 
 async def _nothing() -> None:

@@ -37,11 +37,6 @@ if TYPE_CHECKING:
 
 
 OFFLINE: Final = "offline"
-SCRAPER_URLS: Final = {
-    "firecrawl": "https://api.firecrawl.dev",
-    "zenrows": "https://api.zenrows.com",
-    "jina": "https://r.jina.ai",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +224,7 @@ class _Network:
         adapter = load(SCRAPERS, name, "hosted scraper")
         made: FetchBackend = adapter(
             ApiSettings(
-                own or SCRAPER_URLS.get(name) or adapter.base_url,
+                own or adapter.base_url,
                 api_key=key.get_secret_value() if key else None,
                 deadline_s=self._settings.hosted_deadline_s,
                 user_agent=self.client.user_agent,

@@ -14,7 +14,7 @@ from pincite.domain.fetch import FetchInfo, FetchResult
 from pincite.domain.page import Link
 from pincite.domain.search import ProviderAttempt, SearchInfo, SearchResponse, SearchResult
 from pincite.exports import codec
-from pincite.exports.codec import dump, error_json, event_json, fetch_json, report_json, search_json
+from pincite.exports.codec import dump, event_json, fetch_json, report_json, search_json
 from pincite.testing.reports import empty_report, sample_report
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -108,7 +108,7 @@ def test_fetch_results_follow_their_schema_and_leave_the_body_out() -> None:
 
 @pytest.mark.parametrize("leaf", list(leaves()), ids=lambda leaf: leaf.code)
 def test_errors_follow_their_schema(leaf: Any) -> None:
-    validator("error").validate(sent(error_json(leaf("what happened"))))
+    validator("error").validate(sent({"error": leaf("what happened").as_dict()}))
 
 
 def test_shapes_without_a_schema_are_refused() -> None:

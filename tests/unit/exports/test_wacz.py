@@ -23,7 +23,7 @@ from pincite.domain.errors import ArchiveCorrupt, LibraryNotFound, NotFound, Sto
 from pincite.domain.events import Event, EventType
 from pincite.domain.page import Snapshot
 from pincite.domain.report import Coverage, Summary
-from pincite.exports.bundle import Bundle, read_bundle
+from pincite.exports.bundle import Bundle
 from pincite.exports.codec import load_report
 from pincite.exports.passages import PassagesOnly
 from pincite.exports.wacz import ARCHIVE, CAPTURES, DOCUMENTS, PACKAGE, PACKAGE_DIGEST, REPORT, render_bundle, zip_bytes
@@ -54,7 +54,8 @@ def files_of(data: bytes) -> dict[str, bytes]:
 def test_the_bundle_holds_what_the_report_rests_on(sample: SampleReport, data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "x.wacz"
     path.write_bytes(data)
-    bundle, report = read_bundle(path)
+    bundle = Bundle.open(path)
+    report = bundle.report
     assert bundle.problems() == ()
     assert load_report(report) == sample.report
     quotes = [quote for claim in sample.report.claims for quote in claim.evidence]

@@ -20,8 +20,6 @@ from pincite.domain.fetch import FetchRequest
 from pincite.fetch.hosted import HostedScraper, HostedSurroundings, Scraped
 from pincite.urls.parse import ParsedUrl
 
-BASE_URL = "https://api.firecrawl.dev"
-KEY = "FIRECRAWL_API_KEY"
 # A day, as pages stay fresh here (`fetch.freshness.PAGE`): its cached copy costs it no visit.
 _MAX_AGE_MS = 86_400_000
 _WAIT_IN_TEXT = re.compile(r"retry after (\d{1,5})\s?s", re.IGNORECASE)
@@ -31,6 +29,7 @@ class FirecrawlScraper(HostedScraper):
     """Implements `ports.FetchBackend`. The page's own HTML is kept where it is given, so that our reader reads it."""
 
     name = "firecrawl"
+    base_url = "https://api.firecrawl.dev"
     unit_usd = page_usd = Decimal("0.00099")  # a credit, Standard plan by the month, read 2026-08
 
     def __init__(self, settings: ApiSettings, around: HostedSurroundings) -> None:

@@ -11,8 +11,6 @@ from pincite.domain.version import PRODUCT_TOKEN
 from pincite.fetch.hosted import HostedScraper, HostedSurroundings, Scraped
 from pincite.urls.parse import ParsedUrl
 
-BASE_URL = "https://r.jina.ai"
-KEY = "JINA_API_KEY"
 # Its default as documented; a copy of the last hour is fresh for any page.
 _TOLERANCE_S = 3_600
 _STATUS_IN_WARNING = re.compile(r"\b(?:error|status|code|returned|answered)\b\D{0,12}\b([45]\d\d)\b", re.IGNORECASE)
@@ -22,6 +20,7 @@ class JinaScraper(HostedScraper):
     """Implements `ports.FetchBackend`. The key is optional."""
 
     name = "jina"
+    base_url = "https://r.jina.ai"
     unit_usd = Decimal("0.00000005")  # a token; the dearest price ever published, the current one is not public
     page_usd = Decimal("0.0005")
 

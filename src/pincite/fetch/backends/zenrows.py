@@ -8,7 +8,6 @@ from pincite.domain.fetch import FetchRequest, Render
 from pincite.fetch.hosted import HostedScraper, Scraped
 from pincite.urls.parse import ParsedUrl
 
-BASE_URL = "https://api.zenrows.com"
 KEY = "ZENROWS_API_KEY"
 _NEEDS_MORE = frozenset({"REQS002", "RESP001"})  # says so; could not get the content in the plain mode
 _FORBIDDEN_SITE = "REQS001"
@@ -20,6 +19,7 @@ class ZenRowsScraper(HostedScraper):
     """Implements `ports.FetchBackend`. The plain mode is tried first; the costly one, once, only when that fails."""
 
     name = "zenrows"
+    base_url = "https://api.zenrows.com"
     unit_usd = Decimal(0)  # whether X-Request-Cost counts money or credits is not documented: booked by the page
     page_usd = Decimal("0.007")  # the dearest mode of the Developer plan, read 2026-05
 
