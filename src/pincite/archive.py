@@ -124,8 +124,7 @@ class Archive:
     async def report(self, run_id: str) -> Report:
         """The newest version of a run's report.
 
-        Errors:
-            RunNotFound, InsufficientEvidence (the run has none; resume it).
+        Errors: RunNotFound, InsufficientEvidence (the run has none; resume it).
         """
         view = await self.view(run_id)
         if view.report is None:
@@ -156,8 +155,7 @@ class Archive:
     async def export(self, report: Report, format_: str) -> bytes:
         """The report as a file of that format (`md`, `json`, `html`, `pdf`, `docx`, `csv`, `csl.json`, `bib`, `ris`).
 
-        Errors:
-            InvalidInput: no such format. ExtraNotInstalled.
+        Errors: InvalidInput (no such format), ExtraNotInstalled.
         """
         exporter = self._parts.exporter(format_)
         return exporter.render(report, await self._documents_of(report))
@@ -165,8 +163,7 @@ class Archive:
     async def bundle(self, run_id: str, kept: "EvidenceKept" = "passages") -> bytes:
         """The report of a run with its evidence as a WACZ, which `pincite check` verifies anywhere.
 
-        Errors:
-            RunNotFound, InsufficientEvidence (no report), NotFound (evidence was deleted), StorageUnavailable.
+        Errors: RunNotFound, InsufficientEvidence (no report), NotFound (evidence was deleted), StorageUnavailable.
         """
         wanted = await self._resolve(run_id)
         from pincite.wiring import bundle_of_run
@@ -197,16 +194,14 @@ class Archive:
     async def shared_item(self, kind: str, key: str) -> bytes | None:
         """What a peer that asks is given, signed: a `capture` or an `answer` by its key; None where there is none.
 
-        Errors:
-            ShareRefused (`scope_private`), ExtraNotInstalled.
+        Errors: ShareRefused (`scope_private`), ExtraNotInstalled.
         """
         return await (await self._parts.sharing()).item(kind, key)
 
     async def share_key(self) -> str:
         """What others put into their settings to know this installation by; made at first use.
 
-        Errors:
-            ExtraNotInstalled, StorageUnavailable (`share_key`).
+        Errors: ExtraNotInstalled, StorageUnavailable (`share_key`).
         """
         return (await self._parts.sharing()).key
 

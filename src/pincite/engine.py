@@ -167,8 +167,7 @@ class Engine(Archive):
     async def fetch(self, request: str | FetchRequest, *, spending: "Spending | None" = None) -> FetchResult:
         """One page, vetted, read and stored. `spending`: whose money it is, when not this engine's.
 
-        Errors:
-            Every policy and remote error of docs/errors.md.
+        Errors: Every policy and remote error of docs/errors.md.
         """
         asked = FetchRequest(request) if isinstance(request, str) else request
         with self._parts.log.noted("fetch", {"url": asked.url}) as note:
@@ -253,8 +252,7 @@ class Engine(Archive):
     async def recheck(self, report: "Report | Json") -> "Recheck":
         """The pages and quotes of a stored report as they are today; new captures are kept beside the old.
 
-        Errors:
-            InvalidInput: the JSON is not a report.
+        Errors: InvalidInput (the JSON is not a report).
         """
         from pincite.audit.recheck import read_stored_report
 
@@ -394,8 +392,7 @@ class Engine(Archive):
     async def answer(self, run_id: str) -> dict[str, Json]:
         """The report of a run as values for the `output_schema` it was asked with; made once, then from the record.
 
-        Errors:
-            NotFound (`no_schema`: it was asked without one), InsufficientEvidence, and those of `structure`.
+        Errors: NotFound (`no_schema`: it was asked without one), InsufficientEvidence, and those of `structure`.
         """
         record = await self.run(run_id)
         schema = record.inputs.get("output_schema")
@@ -413,8 +410,7 @@ class Engine(Archive):
     async def estimate(self) -> "Estimate | None":
         """What the models of a run are expected to use under the caps of the settings; None in extractive mode.
 
-        Errors:
-            InvalidSetting: a model's name, key or price is missing. ExtraNotInstalled.
+        Errors: InvalidSetting (a model's name, key or price is missing), ExtraNotInstalled.
         """
         from pincite.domain.model import ModelRole
         from pincite.research.model.estimate import expected

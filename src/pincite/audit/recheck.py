@@ -207,10 +207,7 @@ class Recheck:
 
 
 def read_stored_report(raw: Json) -> Report:
-    """The report in the JSON.
-
-    Errors: InvalidInput (`not_report`).
-    """
+    """The report in the JSON. Errors: InvalidInput (`not_report`)."""
     if not isinstance(raw, dict) or "references" not in raw:
         raise InvalidInput("not a report of Pincite", reason="not_report", hint="Give a report.json.")
     try:

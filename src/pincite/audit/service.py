@@ -76,10 +76,7 @@ def _from_text(content: str) -> ReportInput:
 
 
 def html_text(html: str) -> str:
-    """The page as Markdown: links, lists, tables and code keep their marks.
-
-    Errors: ExtraNotInstalled.
-    """
+    """The page as Markdown: links, lists, tables and code keep their marks. Errors: ExtraNotInstalled."""
     try:
         from html_to_markdown import convert
     except ImportError:

@@ -69,10 +69,10 @@ def _utc(moment: datetime | str) -> str:
     return aware.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def cut_on_word(text: str, limit: int = EXCERPT_CHARS) -> str:
-    """`text` on one line, of at most `limit` characters, cut between words where it can be."""
+def cut_on_word(text: str) -> str:
+    """`text` on one line, of at most `EXCERPT_CHARS` characters, cut between words where it can be."""
     line = " ".join(unicodedata.normalize("NFC", text).split())
-    if len(line) <= limit:
+    if len(line) <= EXCERPT_CHARS:
         return line
-    head = line[: limit - 1]
-    return (head[: head.rfind(" ")] if " " in head[limit // 2 :] else head).rstrip(" ,;:.-–—…") + "…"
+    head = line[: EXCERPT_CHARS - 1]
+    return (head[: head.rfind(" ")] if " " in head[EXCERPT_CHARS // 2 :] else head).rstrip(" ,;:.-–—…") + "…"

@@ -98,8 +98,7 @@ def to_json(value: object, *, outside: bool = False, sparse: bool = False) -> Js
 def from_json(kind: type[T], data: Json) -> T:
     """The value of type `kind` that `to_json` wrote as `data`.
 
-    Errors:
-        ParseError: `data` is not the JSON of such a value; the message and `context["path"]` say where.
+    Errors: ParseError (`data` is not the JSON of such a value; the message and `context["path"]` say where).
     """
     try:
         read: _Read = _reader(cast("Any", kind))

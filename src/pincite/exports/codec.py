@@ -74,11 +74,7 @@ def dump_report(report: Report) -> bytes:
 
 
 def parse(data: bytes | str) -> dict[str, Json]:
-    """The JSON object in `data`.
-
-    Errors:
-        InvalidInput: not UTF-8, not JSON, nested too deeply, or no object.
-    """
+    """The JSON object in `data`. Errors: InvalidInput (not UTF-8, not JSON, nested too deeply, or no object)."""
     try:
         value = json.loads(data, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -185,11 +181,7 @@ def names() -> tuple[str, ...]:
 
 
 def build(name: str) -> dict[str, Json]:
-    """The schema `name` as made from the code.
-
-    Errors:
-        NotFound: no such schema.
-    """
+    """The schema `name` as made from the code. Errors: NotFound (no such schema)."""
     if name not in _BUILDERS:
         raise NotFound(f"there is no schema {name!r}; there are: {', '.join(_BUILDERS)}")
     return {"$schema": DIALECT, "$id": f"urn:pincite:schema:{name}:{SCHEMA_VERSION}", **_BUILDERS[name]()}
@@ -201,11 +193,7 @@ def text(name: str) -> str:
 
 
 def published(name: str) -> str:
-    """The text of the schema `name` as it ships with this package.
-
-    Errors:
-        NotFound: no such schema.
-    """
+    """The text of the schema `name` as it ships with this package. Errors: NotFound (no such schema)."""
     if name not in _BUILDERS:
         raise NotFound(f"there is no schema {name!r}; there are: {', '.join(_BUILDERS)}")
     return resources.files("pincite").joinpath("schemas", f"{name}.json").read_text(encoding="utf-8")

@@ -38,9 +38,5 @@ class PdfExporter:
 
 
 def refuse(url: str, *_: object, **__: object) -> NoReturn:
-    """Never fetches: a report must not make its reader's machine call anybody.
-
-    Errors:
-        PolicyRefusal: always.
-    """
+    """Never fetches: a report must not make its reader's machine call anybody. Errors: PolicyRefusal (always)."""
     raise PolicyRefusal(f"a report loads nothing, not even {url[:100]}", reason="export_loads_nothing")

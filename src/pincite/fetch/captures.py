@@ -104,8 +104,7 @@ def given_body(url: str) -> str:
 def given_file(data: bytes, name: str, content_type: str, now: datetime, limits: FetchLimits) -> Snapshot:
     """The capture of a file that was handed over. Its address is its hash and its name, and no site's.
 
-    Errors:
-        InvalidInput: `file_empty`. TooLarge: `body_too_large`, by what pages of its kind may have.
+    Errors: InvalidInput (`file_empty`), TooLarge (`body_too_large`, by what pages of its kind may have).
     """
     if not data:
         raise InvalidInput("the file is empty", reason="file_empty")

@@ -189,11 +189,7 @@ def _kept(headers: Mapping[str, str] | None) -> dict[str, str]:
 
 
 async def within_deadline(seconds: float, visiting: Callable[[], Awaitable[Visit]]) -> Visit:
-    """The visit, ended after `seconds` in all.
-
-    Errors:
-        Timeout: `deadline_total`.
-    """
+    """The visit, ended after `seconds` in all. Errors: Timeout (`deadline_total`)."""
     try:
         with anyio.fail_after(seconds):
             return await visiting()

@@ -75,8 +75,7 @@ NOTES: dict[str, str] = {
 class FetchLimits:
     """Limits of one fetch service. Sizes are decoded bytes, times seconds.
 
-    Errors:
-        InvalidSetting: a value above its ceiling, or not positive.
+    Errors: InvalidSetting (a value above its ceiling, or not positive).
     """
 
     html_max_bytes: int = 2_000_000

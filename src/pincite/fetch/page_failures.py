@@ -158,8 +158,7 @@ class DocumentGate:
     def check(self, document: Document) -> None:
         """Return when `document` may be used.
 
-        Errors:
-            EmptyContent: `language_not_allowed`, `too_few_words`, `deny_listed`, `boilerplate_only`.
+        Errors: EmptyContent (`language_not_allowed`, `too_few_words`, `deny_listed`, `boilerplate_only`).
         """
         # `en` allows `en-GB`, and the other way round.
         allowed = {code.lower().split("-", 1)[0] for code in self.languages}

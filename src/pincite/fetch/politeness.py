@@ -70,11 +70,7 @@ class HostTurns:
                 del self._hosts[host]
 
     async def wait(self, host: str, delay_s: float | None = None) -> None:
-        """Return when the next request to `host` may go out.
-
-        Errors:
-            Timeout: `host_queue`.
-        """
+        """Return when the next request to `host` may go out. Errors: Timeout (`host_queue`)."""
         key = f"host:{host}"
         if await self._limiter.reserve(key, 1.0, INTERACTIVE, self._limits.queue_max_s) is None:
             raise Timeout(f"too many pages of {host} are waiting", reason="host_queue")

@@ -59,8 +59,7 @@ def _lookup(host: str) -> Sequence[str]:
 def parse_resolve(texts: Sequence[str]) -> dict[tuple[str, int], tuple[str, ...]]:
     """`HOST:PORT:ADDRESS[,ADDRESS]` entries as a table, as curl's `--resolve` reads them.
 
-    Errors:
-        InvalidSetting: an entry of another form.
+    Errors: InvalidSetting (an entry of another form).
     """
     table: dict[tuple[str, int], tuple[str, ...]] = {}
     for text in texts:

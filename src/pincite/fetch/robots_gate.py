@@ -234,8 +234,7 @@ class RobotsGate:
     async def site(self, url: ParsedUrl) -> SiteRules:
         """The rules of the URL's origin (scheme, host and port), fresh or kept.
 
-        Errors:
-            BlockedAddress: the origin itself may not be connected to.
+        Errors: BlockedAddress (the origin itself may not be connected to).
         """
         known = self._sites.get(url.origin)
         if known is not None and self._clock.monotonic_s() < known.until_s:

@@ -43,8 +43,7 @@ async def earlier_run(
 ) -> Earlier:
     """Pages and claims of the newest report of a run. They go on the record of the new run, and its captures stay.
 
-    Errors:
-        RunNotFound: there is no such run.
+    Errors: RunNotFound (there is no such run).
     """
 
     async def do() -> Outcome:

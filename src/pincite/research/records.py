@@ -66,11 +66,7 @@ def results_record(response: SearchResponse) -> Json:
 
 
 def results_from_record(record: Json) -> tuple[SearchResult, ...]:
-    """The results that `results_record` wrote.
-
-    Errors:
-        SchemaMismatch: the record is not of this shape.
-    """
+    """The results that `results_record` wrote. Errors: SchemaMismatch (the record is not of this shape)."""
     if not isinstance(record, list):
         raise SchemaMismatch("a recorded search is not a list of results")
     # One list holds both, told apart by this member.
@@ -128,8 +124,7 @@ def was_stale(record: Json) -> bool:
 def ids_from_record(record: Json) -> tuple[str, str]:
     """Snapshot id and document id that `page_record` wrote.
 
-    Errors:
-        SchemaMismatch: the record is not of this shape.
+    Errors: SchemaMismatch (the record is not of this shape).
     """
     if not isinstance(record, Mapping):
         raise SchemaMismatch("a recorded page is not an object")
@@ -149,8 +144,7 @@ class LibrarySurvey:
     async def __call__(self, question: str) -> Survey:
         """What is known of the question's words; nothing when there is no library.
 
-        Errors:
-            StorageUnavailable: an index is damaged.
+        Errors: StorageUnavailable (an index is damaged).
         """
         # Without a call: a run without libraries has no survey on its record either.
         if self._vocabularies == ():

@@ -71,8 +71,7 @@ class Field:
 def fields_of(schema: Json) -> tuple[Field, ...]:
     """The fields of a schema of an object.
 
-    Errors:
-        InvalidInput: `schema_unsupported` (what and where is said) or `schema_size` (no field, or more than 60).
+    Errors: InvalidInput: `schema_unsupported` (what and where is said) or `schema_size` (no field, or more than 60).
     """
     if not isinstance(schema, Mapping):
         raise InvalidInput("the schema is not a JSON object", reason="schema_unsupported")

@@ -47,7 +47,11 @@ class Rate:
         return max(self.burst - self.kept_back * share, min(self.burst, 1.0))
 
 
-def within(calls: float, per_s: float, *, kept_back: float = 0.25) -> Rate:
+# Of what may go out at once, so much is kept from batches for calls that somebody waits for. Chosen, not measured.
+_KEPT_BACK: Final = 0.25
+
+
+def within(calls: float, per_s: float) -> Rate:
     """A rate that never lets more than nine tenths of `calls` go out in any window of `per_s` seconds.
 
     A bucket lets out its burst and the flow of a window; together they must stay below the window limit of the
@@ -57,7 +61,7 @@ def within(calls: float, per_s: float, *, kept_back: float = 0.25) -> Rate:
     # half of itself as flow. Chosen, not measured.
     burst = max(1.0, 0.3 * calls)
     flow = max(0.9 * calls - burst, 0.45 * calls)
-    return Rate(amount=flow, per_s=per_s, burst=burst, kept_back=burst * kept_back)
+    return Rate(amount=flow, per_s=per_s, burst=burst, kept_back=burst * _KEPT_BACK)
 
 
 # Each process lines up its own callers in a heap by priority, so that a batch call never delays an interactive one that

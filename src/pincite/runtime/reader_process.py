@@ -37,11 +37,7 @@ def pack_error(error: PinciteError) -> bytes:
 
 
 def unpack(kind: type[T], reply: bytes) -> T:
-    """The value in a reply.
-
-    Errors:
-        ParseError: the reply makes no sense. And whatever error the process sent.
-    """
+    """The value in a reply. Errors: ParseError (the reply makes no sense), and whatever error the process sent."""
     try:
         # Halves of characters, which `pack` makes none of, are in no text and stop what stores or prints one.
         if (b"\\ud" in reply or b"\\uD" in reply) and _HALF_CHARACTER.search(reply):

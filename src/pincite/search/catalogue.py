@@ -288,8 +288,7 @@ RETIRED: Mapping[str, str] = {
 def card_of(name: str) -> ProviderCard:
     """The row of a provider; one from a plug-in gets a row of unknown price and terms.
 
-    Errors:
-        InvalidSetting: a retired provider (`provider_retired`), named with what to use instead.
+    Errors: InvalidSetting: a retired provider (`provider_retired`), named with what to use instead.
     """
     if name.lower() in RETIRED:
         raise InvalidSetting(

@@ -185,8 +185,7 @@ def outage(answer: Answer, wait_s: float | None = None) -> SearchProviderUnavail
 def checked(answer: Answer, body: dict[str, Any], results: str) -> dict[str, Any]:
     """The body of a 200, unless it is a notice of trouble instead of an answer: that is never "no results".
 
-    Errors:
-        SearchProviderUnavailable: `provider_outage`.
+    Errors: SearchProviderUnavailable (`provider_outage`).
     """
     if body.get(results) is None and (said := error_text({name: body.get(name) for name in _NOTICES})):
         raise SearchProviderUnavailable(

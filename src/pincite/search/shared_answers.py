@@ -120,8 +120,7 @@ class AnswerIntake:
     def checked(self, item: Item, peer: str) -> SharedAnswer | None:
         """The answer in an item that was `opened`, made anew here; None where terms or settings want none of it.
 
-        Errors:
-            ShareRefused: `malformed`, `too_large`, `other_item` (its key is not that of what was asked).
+        Errors: ShareRefused: `malformed`, `too_large`, `other_item` (its key is not that of what was asked).
         """
         if item.statement.kind is not Kind.ANSWER or len(item.body) > _BODY_BYTES_MAX:
             raise ShareRefused("a shared item is no search answer", reason="other_item")

@@ -36,8 +36,7 @@ def load_settings(
 ) -> Settings:
     """The settings in force. `overrides` are a caller's arguments; None values in it count as not given.
 
-    Errors:
-        InvalidSetting: unknown name, value out of range, or a file that isn't TOML; the message names where from.
+    Errors: InvalidSetting (unknown name, value out of range, or a file that isn't TOML; the message names where from).
     """
     given = {name: value for name, value in (overrides or {}).items() if value is not None}
     from_environment = _read_environment(os.environ if environ is None else environ)
@@ -113,10 +112,9 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, object]:
     return found
 
 
-def environment_secrets(environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
+def environment_secrets() -> tuple[str, ...]:
     """Values of variables that look like keys: providers that pydantic-ai builds read theirs from there themselves."""
-    given = os.environ if environ is None else environ
-    return tuple(v for name, v in given.items() if name.endswith(_SECRET_ENDINGS) and len(v) >= _SECRET_CHARS)
+    return tuple(v for name, v in os.environ.items() if name.endswith(_SECRET_ENDINGS) and len(v) >= _SECRET_CHARS)
 
 
 def _read_files(paths: Iterable[Path]) -> dict[Path, dict[str, object]]:
@@ -136,8 +134,7 @@ def _read_files(paths: Iterable[Path]) -> dict[Path, dict[str, object]]:
 def referred(value: object) -> object:
     """What `env:VARIABLE` or `keyring:SERVICE/NAME` stands for, so that files need hold no key; else the value.
 
-    Errors:
-        InvalidSetting: there is no keyring, or it has no such entry.
+    Errors: InvalidSetting (there is no keyring, or it has no such entry).
     """
     if not isinstance(value, str):
         return value

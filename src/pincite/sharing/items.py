@@ -116,9 +116,7 @@ def vet_key(text: str) -> str:
 def opened(data: bytes, key: str, now: datetime) -> Item:
     """The item in `data`, when all of it holds; a time that is ahead by no more than clocks differ counts as now.
 
-    Errors:
-        ShareRefused: `malformed`, `too_large`, `bad_signature`, `wrong_hash`, `future_date`.
-        ExtraNotInstalled.
+    Errors: ShareRefused (`malformed`, `too_large`, `bad_signature`, `wrong_hash`, `future_date`), ExtraNotInstalled.
     """
     if len(data) > ITEM_BYTES_MAX:
         raise ShareRefused("a shared item is larger than any may be", reason="too_large")

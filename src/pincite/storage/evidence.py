@@ -34,8 +34,7 @@ _RUN: Final = "SELECT * FROM runs WHERE scope = ?"
 class EvidenceReader:
     """Read-only access to the SQLite database at `path` for one scope. Close it, or use it in a `with`.
 
-    Errors:
-        StorageUnavailable: there is no database, or it is damaged.
+    Errors: StorageUnavailable (there is no database, or it is damaged).
     """
 
     def __init__(self, path: Path, scope: str = "local") -> None:

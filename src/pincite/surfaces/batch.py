@@ -65,8 +65,7 @@ class Progress:
 def read_items(path: Path) -> tuple[Item, ...]:
     """The questions of a file of JSON lines: a text, or an object with `question` and what limits it.
 
-    Errors:
-        InvalidInput: names the first line that can't be used; nothing has been asked then.
+    Errors: InvalidInput (names the first line that can't be used; nothing has been asked then).
     """
     items: list[Item] = []
     known: set[str] = set()

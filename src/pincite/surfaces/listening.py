@@ -22,8 +22,7 @@ def bound(port: int | None, host: str = "127.0.0.1") -> Iterator[Sequence[socket
 
     "localhost" is both loopback addresses, where there are both; any other name is the first of its addresses.
 
-    Errors:
-        Conflict: the port is taken, or the interface is none of this machine.
+    Errors: Conflict (the port is taken, or the interface is none of this machine).
     """
     with ExitStack() as held:
         for wanted in (port,) if port else (_USUAL_PORT, 0):

@@ -78,12 +78,12 @@ def request_of(kind: type[Kind], given: object, door: str = "http") -> Kind:
     return kind(**values)
 
 
-def read_row(kind: type[Kind], row: Mapping[str, Any], door: str = "batch") -> Kind:
+def read_row(kind: type[Kind], row: Mapping[str, Any]) -> Kind:
     """The request that a JSON object of a user holds. Errors: InvalidInput, which names the member."""
     from pydantic import ValidationError
 
     try:
-        return request_of(kind, body_of(kind, door).model_validate(row), door)
+        return request_of(kind, body_of(kind, "batch").model_validate(row), "batch")
     except ValidationError as error:
         # One at a time: the others are often only consequences.
         first = error.errors()[0]

@@ -20,12 +20,11 @@ class Bm25:
     Source: Robertson and Zaragoza 2009, with the idf of Lucene (never negative).
     """
 
-    def __init__(self, documents: Sequence[Sequence[str]], *, k1: float = _K1, b: float = _B) -> None:
+    def __init__(self, documents: Sequence[Sequence[str]]) -> None:
         self._count = len(documents)
-        self._k1 = k1
         lengths = [len(document) for document in documents]
         average = (sum(lengths) / len(lengths) if lengths else 0.0) or 1.0
-        self._norms = [k1 * (1 - b + b * length / average) for length in lengths]
+        self._norms = [_K1 * (1 - _B + _B * length / average) for length in lengths]
         self._postings: dict[str, list[tuple[int, int]]] = {}
         for index, document in enumerate(documents):
             for term, count in Counter(document).items():
@@ -43,7 +42,7 @@ class Bm25:
         for term, weight in Counter(query_terms).items():
             idf = self.idf(term) * weight
             for index, count in self._postings.get(term, ()):
-                totals[index] += idf * count * (self._k1 + 1) / (count + self._norms[index])
+                totals[index] += idf * count * (_K1 + 1) / (count + self._norms[index])
         return tuple(totals)
 
 

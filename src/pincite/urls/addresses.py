@@ -68,11 +68,7 @@ _ISATAP = (b"\x00\x00\x5e\xfe", b"\x02\x00\x5e\xfe")
 
 
 def parse_networks(texts: Iterable[str]) -> tuple[Network, ...]:
-    """The CIDRs as networks; a bare address is a network of one.
-
-    Errors:
-        InvalidSetting: not a CIDR.
-    """
+    """The CIDRs as networks; a bare address is a network of one. Errors: InvalidSetting (not a CIDR)."""
     networks = []
     for text in texts:
         try:

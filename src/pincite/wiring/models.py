@@ -46,8 +46,7 @@ def wants_models(settings: Settings) -> bool:
 def model_chains(settings: Settings) -> "dict[ModelRole, tuple[ModelSpec, ...]]":
     """For each role its model and the fallbacks; a role without a model is left out.
 
-    Errors:
-        InvalidSetting: an unknown role or provider, a missing key, or a price that is none.
+    Errors: InvalidSetting (an unknown role or provider, a missing key, or a price that is none).
     """
     unknown = sorted(set(settings.llm_roles) - {str(role) for role in ModelRole})
     if unknown:
@@ -99,8 +98,7 @@ def key_setting(model: str) -> str:
 async def open_models(settings: Settings, clock: Clock, kept: ResourcePool) -> LanguageModel:
     """The models of the settings; their connections are closed with the engine.
 
-    Errors:
-        InvalidSetting: a name, key or price is missing. ExtraNotInstalled: the extra `llm` is.
+    Errors: InvalidSetting (a name, key or price is missing), ExtraNotInstalled (the extra `llm` is).
     """
     chains = model_chains(settings)
     if find_spec("pydantic_ai") is None:

@@ -114,11 +114,7 @@ def export_formats() -> tuple[ExportFormat, ...]:
 
 
 def load(registry: Mapping[str, str], name: str, what: str) -> Any:  # a class of the registry
-    """The class registered as `name`.
-
-    Errors:
-        InvalidInput: there is no such `what`.
-    """
+    """The class registered as `name`. Errors: InvalidInput (there is no such `what`)."""
     if name not in registry:
         raise InvalidInput(f"there is no {what} {name!r}", hint=f"Known: {', '.join(registry)}.")
     module, _, attribute = registry[name].partition(":")

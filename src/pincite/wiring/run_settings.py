@@ -52,8 +52,7 @@ FROZEN: Final = (
 def narrowed(settings: Settings, caps: Mapping[str, object]) -> Settings:
     """The settings with those of `caps` that are stricter than what is in force; None counts as not given.
 
-    Errors:
-        InvalidInput: not a cap. InvalidSetting: a value that is out of range.
+    Errors: InvalidInput (not a cap), InvalidSetting (a value that is out of range).
     """
     given = {name: value for name, value in caps.items() if value is not None}
     if unknown := sorted(set(given) - set(CAPS)):

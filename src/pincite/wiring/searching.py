@@ -102,8 +102,7 @@ async def build_search(
 ) -> "SearchService | None":
     """The service over these sources, or None when there are none. `answers` of peers are asked for before an engine.
 
-    Errors:
-        InvalidInput: an unknown provider. InvalidSetting: a retired one. ProviderAuth: its key is missing.
+    Errors: InvalidInput (an unknown provider), InvalidSetting (a retired one), ProviderAuth (its key is missing).
     """
     if not libraries and not providers:
         return None
@@ -136,8 +135,7 @@ async def build_search(
 def accounts(name: str, settings: Settings, clock: Clock, cache: Cache, limiter: "SharedLimiter") -> "list[Engine]":
     """The adapter of one search engine, once for each of its keys, with the limits and routes of the settings.
 
-    Errors:
-        InvalidInput: an unknown provider. InvalidSetting: a retired one, or no address. ProviderAuth: no key.
+    Errors: InvalidInput (an unknown provider), InvalidSetting (a retired one, or no address), ProviderAuth (no key).
     """
     from pincite.search.health import Quota
     from pincite.search.provider import Surroundings

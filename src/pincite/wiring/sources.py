@@ -19,8 +19,7 @@ QUESTION: Final = "What is the default isolation level in PostgreSQL, and what c
 def bundled_library() -> Path:
     """Where its file is: in the installed package, or in the source tree that the package is run from.
 
-    Errors:
-        LibraryNotFound: a package that was put together without it.
+    Errors: LibraryNotFound (a package that was put together without it).
     """
     for path in _bundled(NAME):
         if path.is_file():

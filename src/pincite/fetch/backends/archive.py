@@ -98,8 +98,7 @@ class GivenBackend:
     async def fetch(self, request: FetchRequest) -> Snapshot:
         """The file.
 
-        Errors:
-            NotFound: no address of such a file; another backend may know it. DeadLink: it is no longer here.
+        Errors: NotFound (no address of such a file; another backend may know it), DeadLink (it is no longer here).
         """
         body = given_body(request.url)
         if not body:

@@ -34,9 +34,7 @@ class LocalProvider:
     async def search(self, query: Query) -> SearchResponse:
         """The library's best pages in order; none when no word of the query occurs in it, and `reason` says so.
 
-        Errors:
-            Timeout: the index did not answer in time.
-            StorageUnavailable: the index is damaged.
+        Errors: Timeout (the index did not answer in time), StorageUnavailable (the index is damaged).
         """
         started = time.perf_counter()
         try:

@@ -41,8 +41,7 @@ def newest() -> int:
 def migrate(connection: "Connection", clock: Clock) -> int:
     """Bring the schema to `newest()` inside the transaction that is open; the version it had before.
 
-    Errors:
-        SchemaMismatch: a newer Pincite has been here.
+    Errors: SchemaMismatch (a newer Pincite has been here).
     """
     from sqlalchemy import text
 

@@ -33,8 +33,7 @@ def report_formats() -> tuple[str, ...]:
 def vet_output(path: Path, formats: Collection[str] = (), wanted: str | None = None) -> None:
     """Return when a result can be written there, in one of `formats` (any when empty), `wanted` where that is given.
 
-    Errors:
-        InvalidInput: no such folder, not writable, no such format, or a bundle under another name.
+    Errors: InvalidInput (no such folder, not writable, no such format, or a bundle under another name).
     """
     asked = wanted or format_of(path)
     if formats and asked not in formats:

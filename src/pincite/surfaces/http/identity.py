@@ -80,8 +80,7 @@ class KeyRing:
     ) -> str:
         """A new key for `scope` (by default the key's own name); it can't be shown again.
 
-        Errors:
-            InvalidInput: no name, or one that is too long. Conflict: the name is taken. StorageUnavailable.
+        Errors: InvalidInput (no name, or one that is too long), Conflict (the name is taken), StorageUnavailable.
         """
         if not name.strip() or len(name) > _NAME_LENGTH or not name.isprintable():
             raise InvalidInput(f"a key's name has 1 to {_NAME_LENGTH} printable characters", reason="key_name")
@@ -108,17 +107,12 @@ class KeyRing:
     def scope_of(self, secret: str | None) -> str:
         """The scope that `secret` opens; without any key in the home everybody is the local user.
 
-        Errors:
-            Unauthorized: no key given, or not one of these.
+        Errors: Unauthorized (no key given, or not one of these).
         """
         return self.key_of(secret).scope if self.needed else LOCAL_SCOPE
 
     def key_of(self, secret: str | None) -> ApiKey:
-        """The active key that `secret` is.
-
-        Errors:
-            Unauthorized: no key given, or not one of these.
-        """
+        """The active key that `secret` is. Errors: Unauthorized (no key given, or not one of these)."""
         wanted = key_digest(secret or "")
         # Every key is compared, whatever the first ones said, so that time tells nothing.
         found = [key for key in self.active if hmac.compare_digest(key.sha256, wanted)]

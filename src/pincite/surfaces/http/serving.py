@@ -147,8 +147,7 @@ def key_ring(home: Path | None) -> Iterator[KeyRing]:
 def vet_binding(host: str, keys: KeyRing) -> None:
     """Refuse to open a server to other machines that asks for no key.
 
-    Errors:
-        Conflict: a public interface without an API key.
+    Errors: Conflict (a public interface without an API key).
     """
     if host not in LOOPBACK and not keys.active:
         raise Conflict(

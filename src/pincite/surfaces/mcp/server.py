@@ -328,8 +328,7 @@ def serve_http(
 ) -> None:
     """Serve on the loopback interface until interrupted; `ready` is called as soon as requests can arrive.
 
-    Errors:
-        Conflict: the port is taken. InvalidSetting.
+    Errors: Conflict (the port is taken), InvalidSetting.
     """
     import uvicorn
 
@@ -341,11 +340,7 @@ def serve_http(
 
 
 def own_tools(**overrides: object) -> OpenTools:
-    """Tools of this process alone: one user, the settings in force but for `overrides`.
-
-    Errors:
-        InvalidSetting.
-    """
+    """Tools of this process alone: one user, the settings in force but for `overrides`. Errors: InvalidSetting."""
     settings = load_settings(overrides)
 
     def open_engine(scope: str, profile: str | None) -> Engine:

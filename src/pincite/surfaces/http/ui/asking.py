@@ -47,8 +47,7 @@ LABELS: Mapping[str, str] = {
 async def sent_form(request: Request) -> Mapping[str, str]:
     """The fields of a form of our own pages; its files are `request.state.files`.
 
-    Errors:
-        InvalidInput: not a form. Unauthorized: not from a page of this session.
+    Errors: InvalidInput (not a form), Unauthorized (not from a page of this session).
     """
     request.state.files = ()
     if is_multipart(request):
