@@ -55,6 +55,18 @@ def make_private(path: Path) -> None:
                     file.chmod(mode & ~0o077)
 
 
+def replace_file(path: Path, text: str, *, private: bool = False) -> None:
+    """Write a file whole: who reads it sees the old text or the new one, and a full disk leaves the old.
+
+    Errors: OSError.
+    """
+    partial = path.with_name(f"{path.name}.{os.urandom(4).hex()}.partial")
+    if private:
+        partial.touch(mode=_MODE)  # closed to others before there is anything in it
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+
+
 # Running out of file descriptors: found behind whatever a library made of it, and told by the limit's own name.
 #
 # A process at its limit fails in every place that opens something: files, sockets, databases, child processes, imports.

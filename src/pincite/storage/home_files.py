@@ -2,7 +2,6 @@
 
 import json
 import os
-import secrets
 import sqlite3
 import sys
 import time
@@ -14,7 +13,7 @@ from typing import Final
 
 from pincite.domain.errors import Locked, StorageUnavailable
 from pincite.domain.records import ApiKey
-from pincite.runtime.system import make_private
+from pincite.runtime.system import make_private, replace_file
 from pincite.storage import failures
 
 # The file of the database in a home folder.
@@ -240,14 +239,9 @@ class FileKeys:
             raise _unwritable(self.path, error) from error
 
     def _write(self, keys: Sequence[ApiKey]) -> None:
-        # Written beside and renamed: a reader sees the old keys or the new ones, a full disk leaves the old.
-        partial = self.path.with_suffix(f".{secrets.token_hex(4)}.partial")
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Closed to others before there is anything in it.
-            partial.touch(mode=0o600)
-            partial.write_text(json.dumps([asdict(key) for key in keys], indent=1) + "\n", encoding="utf-8")
-            partial.replace(self.path)
+            replace_file(self.path, json.dumps([asdict(key) for key in keys], indent=1) + "\n", private=True)
         except OSError as error:
             raise _unwritable(self.path, error) from error
 

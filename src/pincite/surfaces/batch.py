@@ -19,6 +19,7 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.requests import ResearchRequest
 from pincite.domain.search import Constraints
 from pincite.engine import Engine, RunOptions
+from pincite.runtime.system import replace_file
 from pincite.surfaces.requests import read_row
 
 # A question has 20,000 characters at most (`research.service`), escaped and with its members.
@@ -246,9 +247,7 @@ def _answered(out: Path) -> set[str]:
         except (ValueError, KeyError, TypeError):
             continue
     if len(kept) != len(lines):
-        partial = out.with_name(out.name + ".partial")
-        partial.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
-        partial.replace(out)
+        replace_file(out, "".join(line + "\n" for line in kept))
     return ids
 
 

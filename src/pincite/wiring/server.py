@@ -21,6 +21,7 @@ from pincite.domain.errors import BudgetExhausted, StorageUnavailable
 from pincite.domain.records import ApiKey, Webhook
 from pincite.ports import Clock, KeyStore
 from pincite.runtime.concurrency import ResourcePool
+from pincite.runtime.system import replace_file
 from pincite.settings import Settings
 from pincite.urls import AddressPolicy, UrlPolicy
 from pincite.urls.parse import ParsedUrl
@@ -239,12 +240,8 @@ def _home_key(path: Path) -> bytes:
         if (found := _read(path)) is not None:
             return found.encode()
         made = _new_key()
-        partial = path.with_suffix(".partial")
         try:
-            # Closed to others before there is a secret in it.
-            partial.touch(mode=0o600)
-            partial.write_text(made, encoding="ascii")
-            partial.replace(path)
+            replace_file(path, made, private=True)
         except OSError as error:
             raise _not_kept(path, error) from error
     return made.encode()

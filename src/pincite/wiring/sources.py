@@ -7,6 +7,7 @@ from typing import Final
 
 from pincite.domain.errors import InvalidSetting, LibraryNotFound
 from pincite.domain.frozen import dataclass
+from pincite.runtime.system import replace_file
 from pincite.settings import Settings
 from pincite.wiring.registry import PROVIDERS
 
@@ -129,10 +130,7 @@ def remember_library(settings: Settings, path: Path) -> None:
     indexed = indexed_libraries(settings)
     if path in indexed:
         return
-    file = settings.home / LIBRARIES_FILE
-    partial = file.with_suffix(".partial")
-    partial.write_text(json.dumps([str(known) for known in (*indexed, path)], indent=1), encoding="utf-8")
-    partial.replace(file)
+    replace_file(settings.home / LIBRARIES_FILE, json.dumps([str(known) for known in (*indexed, path)], indent=1))
 
 
 def _is_local(source: str) -> bool:

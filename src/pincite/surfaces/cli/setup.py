@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pincite.domain.errors import InvalidInput, ModelUnavailable
+from pincite.runtime.system import replace_file
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.run import fail, guarded, note, print_json, print_text, run_async
 
@@ -137,11 +138,7 @@ def write(place: Path, wanted: Mapping[str, object]) -> None:
         ).strip()
         lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in wanted.items()]
         text = "\n".join([*lines, *([kept] if kept else [])]) + "\n"
-        partial = place.with_name(place.name + ".partial")
-        # Made with the mode it shall have: between `open` and `chmod` others could read it.
-        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
-            out.write(text)
-        partial.replace(place)
+        replace_file(place, text, private=True)
     except OSError as error:
         raise InvalidInput(f"{place} can't be written: {error.strerror}", hint="Name another file: --file.") from None
 
