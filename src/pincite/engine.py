@@ -92,8 +92,7 @@ class Engine(Archive):
 
         `judge` may also be a judge of your own (`pincite.ports.Judge`) instead of a name.
 
-        Errors:
-            InvalidSetting: unknown name or bad value.
+        Errors: InvalidSetting (unknown name or bad value).
         """
         if settings is not None and any(value is not None for value in overrides.values()):
             raise InvalidInput("pass settings or overrides, not both")
@@ -125,8 +124,7 @@ class Engine(Archive):
             lane: who goes first at the engines' limits; the setting `lane` when None.
             spending: whose money it is, when not this engine's.
 
-        Errors:
-            InvalidInput, InvalidTopic, LibraryNotFound, SearchProviderUnavailable, BudgetExhausted.
+        Errors: InvalidInput, InvalidTopic, LibraryNotFound, SearchProviderUnavailable, BudgetExhausted.
         """
         from pincite.runtime.limiter import LANES
         from pincite.search.intent import RetrievalContext
@@ -192,8 +190,7 @@ class Engine(Archive):
             content_type: what it is, if you know.
             request: which window of it, and how it is written; its URL is not looked at.
 
-        Errors:
-            InvalidInput (`file_empty`), TooLarge, UnsupportedContentType, ParseError, EmptyContent.
+        Errors: InvalidInput (`file_empty`), TooLarge, UnsupportedContentType, ParseError, EmptyContent.
         """
         with self._parts.log.noted("parse", {"name": name, "size_bytes": len(data)}) as note:
             page = await self._parts.given(data, request, name=name, content_type=content_type)
@@ -218,8 +215,7 @@ class Engine(Archive):
         sentences `could_not_check`; what is in other words than its page and nobody judges is `unchecked`. `strict`:
         partly supported sentences count as wrong. `spending`: whose money hosted scrapers cost, when not this engine's.
 
-        Errors:
-            InvalidInput: empty, too large, or no report.
+        Errors: InvalidInput (empty, too large, or no report).
         """
         with self._parts.log.noted("audit", {"length": len(report), "sources": len(sources or ())}) as note:
             pages = _Charged(self, spending)
@@ -233,8 +229,7 @@ class Engine(Archive):
 
         The judge of the settings decides on what is not in a source's own words; without one that is `unchecked`.
 
-        Errors:
-            InvalidSetting, ExtraNotInstalled: the judge.
+        Errors: InvalidSetting, ExtraNotInstalled (the judge).
         """
         from pincite.verification.claims import check_claim_with
 
@@ -321,8 +316,7 @@ class Engine(Archive):
             vectors: also make the vectors of page and section heads that are missing, where the settings rank by
                 meaning; without them they are made for what questions meet.
 
-        Errors:
-            LibraryNotFound, ArchiveCorrupt, InvalidInput, Locked, StorageUnavailable, StorageFull.
+        Errors: LibraryNotFound, ArchiveCorrupt, InvalidInput, Locked, StorageUnavailable, StorageFull.
         """
         return await self._parts.index(path, vectors=vectors)
 
@@ -333,8 +327,7 @@ class Engine(Archive):
         a model or judge does for a run is on that run's record and within its caps; `from_record` makes it again from
         there, with the model and judge that the run had.
 
-        Errors:
-            RunNotFound, InsufficientEvidence (the run has no report), Locked, and those of `fetch`.
+        Errors: RunNotFound, InsufficientEvidence (the run has no report), Locked, and those of `fetch`.
         """
         from pincite.research.continuing import verified_claims
         from pincite.research.summary import summarise
@@ -374,8 +367,7 @@ class Engine(Archive):
         The calls of model and judge are on the record of the report's run and within its caps; `from_record` makes the
         answer again from there alone, with those that the run had.
 
-        Errors:
-            InvalidInput: no model is set, or the schema can't be filled. Locked, and those of the model.
+        Errors: InvalidInput (no model is set, or the schema can't be filled), Locked, and those of the model.
         """
         from pincite.research.continuing import verified_claims
         from pincite.research.schema_fields import fields_of
@@ -429,8 +421,7 @@ class Engine(Archive):
         `asked`: as for `research`. Caps above those in force change nothing; `llm` and `judge` are those that the
         settings allow. `continues` names an earlier run (or `last`): its pages are at hand, its claims candidates.
 
-        Errors:
-            RunNotFound, InvalidTopic, InvalidUrl, LibraryNotFound, InvalidInput, InvalidSetting.
+        Errors: RunNotFound, InvalidTopic, InvalidUrl, LibraryNotFound, InvalidInput, InvalidSetting.
         """
         request = ResearchRequest.of(question, asked)
         settings = requested(self.settings, request)
@@ -484,8 +475,7 @@ class Engine(Archive):
         `handoff` is asked when the task is cancelled: whether workers shall go on with the run, which then is not
         cancelled.
 
-        Errors:
-            RunNotFound, Locked (another worker has it), and those of `research`.
+        Errors: RunNotFound, Locked (another worker has it), and those of `research`.
         """
         return await self._execution.resume(await self._resolve(run_id), listener_of(on_event), handoff)
 
@@ -509,8 +499,7 @@ class Engine(Archive):
 
         A cancelled task hands the run back to other workers. A run over which several owners died is given up.
 
-        Errors:
-            Those of `research`; the run's own record says them too.
+        Errors: Those of `research`; the run's own record says them too.
         """
         return await self._execution.work_on(run_id, at_most, listener_of(on_event))
 
@@ -523,8 +512,7 @@ class Engine(Archive):
 
         It equals the stored report but for the metrics, unless the code, the settings or the record changed.
 
-        Errors:
-            RunNotFound, Conflict (`replay_miss`: the record lacks a call that is made now).
+        Errors: RunNotFound, Conflict (`replay_miss`: the record lacks a call that is made now).
         """
         record = await (await self._parts.runs()).get(await self._resolve(run_id))
         task = from_json(Task, record.inputs["task"])

@@ -116,8 +116,7 @@ def check_report(raw: Mapping[str, Json], evidence: EvidenceSource, *, reread: R
         reread: reads a capture's body again (`pincite.extract`); then each document must come out the same, or, where
             another version of the reader made it, each quote stand in what comes out.
 
-    Errors:
-        SchemaMismatch: written by a newer Pincite.
+    Errors: SchemaMismatch (written by a newer Pincite).
     """
     version = raw.get("schema_version")
     if isinstance(version, int) and version > SCHEMA_VERSION:

@@ -47,8 +47,7 @@ def normalize_citation(
     `url` must already be canonical (`url_key` and `vet_url` make it so). Times without a zone are UTC. Idempotent:
     feeding the result back gives the same value.
 
-    Errors:
-        InvalidInput: a time given as text is not ISO 8601.
+    Errors: InvalidInput (a time given as text is not ISO 8601).
     """
     return Citation(
         url=url,

@@ -209,8 +209,7 @@ class MiniLm:
         Each text goes through the model by itself. On one core sixteen side by side took a third longer: padding, and
         numbers that no longer fit into the cache.
 
-        Errors:
-            ExtraNotInstalled: the weights are others than expected.
+        Errors: ExtraNotInstalled (the weights are others than expected).
         """
         if self._session is None:
             self._load()

@@ -330,8 +330,7 @@ async def evaluate_judge(engine: Engine, text: str | None = None, *, fit: bool =
     `fit` also fits the thresholds of a judge of probabilities on one half of the pages, notes what they came to on the
     other, and keeps them in the home.
 
-    Errors:
-        InvalidInput: a line is no labelled statement, or the judge gives no probabilities to fit. InvalidSetting.
+    Errors: InvalidInput (a line is no labelled statement, or the judge gives no probabilities to fit), InvalidSetting.
     """
     rows = shipped_statements() if text is None else read_statements(text)
     ledger = PassingLedger(engine.settings.budget)

@@ -109,9 +109,7 @@ def render_bundle(report: Report, evidence: EvidenceSource, events: Sequence[Eve
 
     What looks like a credential in an address is masked. Of a page that is not kept whole only what is kept goes in.
 
-    Errors:
-        NotFound: a cited capture or document is no longer stored.
-        StorageUnavailable: it can't be read.
+    Errors: NotFound (a cited capture or document is no longer stored), StorageUnavailable (it can't be read).
     """
     cited = tuple(cited_evidence(report, evidence))
     archive, placed = _archive(report, cited)

@@ -52,8 +52,7 @@ class SiteSessions:
 
         A bare host means HTTPS; `http://host` must be written out.
 
-        Errors:
-            InvalidSetting: an address or a header that is none; the message never holds a value.
+        Errors: InvalidSetting (an address or a header that is none; the message never holds a value).
         """
         return cls({_origin(site): _headers(site, text) for site, text in setting.items()})
 

@@ -27,8 +27,7 @@ class Decoder(Protocol):
 def decoder_for(content_encoding: str) -> Decoder:
     """The decoder for a Content-Encoding value.
 
-    Errors:
-        UnsupportedContentType: `encoding_unsupported`, or `encoding_stacked` for more than one coding.
+    Errors: UnsupportedContentType (`encoding_unsupported`, or `encoding_stacked` for more than one coding).
 
     Source: RFC 9110 §8.4; one coding only, since stacked ones serve bombs.
     """

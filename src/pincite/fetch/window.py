@@ -20,8 +20,7 @@ def window(content: str, offset: int, max_chars: int) -> tuple[str, int | None]:
 
     Windows that follow each other's `next_offset` give the whole content back.
 
-    Errors:
-        InvalidInput: `offset` out of range.
+    Errors: InvalidInput (`offset` out of range).
     """
     if max_chars < 1:
         raise InvalidInput("max_chars must be at least 1", reason="max_chars")

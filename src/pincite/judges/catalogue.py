@@ -12,6 +12,7 @@ from typing import Any, Final
 from pincite.domain.errors import InvalidSetting
 from pincite.domain.evidence import Thresholds
 from pincite.domain.frozen import dataclass
+from pincite.runtime.system import replace_file
 
 # Public cross-encoders that can judge or rerank, by name: where, under which licence, and what keeps others out.
 #
@@ -200,10 +201,7 @@ def write_thresholds(home: Path, name: str, thresholds: Thresholds) -> Path:
     path = home / FILE
     path.parent.mkdir(parents=True, exist_ok=True)
     kept = _all(path) | {name: asdict(thresholds)}
-    # Beside it and then renamed: whoever reads meanwhile finds the old thresholds or the new, whole.
-    new = path.with_suffix(".new")
-    new.write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-    new.replace(path)
+    replace_file(path, json.dumps(kept, indent=2, sort_keys=True) + "\n")
     return path
 
 

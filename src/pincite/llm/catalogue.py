@@ -116,8 +116,7 @@ def parse_model(
         prices: the setting `llm_prices`, by name with or without the provider.
         servers: those of the setting `llm_servers`, by name; they win over providers.
 
-    Errors:
-        InvalidSetting: unknown provider without a base URL, a missing key, or a price that is none.
+    Errors: InvalidSetting (unknown provider without a base URL, a missing key, or a price that is none).
     """
     head, separator, rest = text.strip().partition(":")
     known = separator and rest

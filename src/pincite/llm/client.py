@@ -84,8 +84,7 @@ class ModelClient:
             schema: JSON Schema of the answer, None for plain text.
             deadline_s: seconds left, when fewer than the time for one answer.
 
-        Errors:
-            ModelUnavailable, ModelBadOutput, ProviderAuth, ProviderQuota, RateLimited, ExtraNotInstalled.
+        Errors: ModelUnavailable, ModelBadOutput, ProviderAuth, ProviderQuota, RateLimited, ExtraNotInstalled.
         """
         model = await self._ready()
         mode = self.mode if schema is not None else None

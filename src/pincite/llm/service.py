@@ -73,8 +73,7 @@ def read_answer(text: str, output_type: type[T], *, finish: str = "", refusal: s
         finish: why the model stopped, as the provider says.
         refusal: what the model said instead of answering.
 
-    Errors:
-        ModelBadOutput: `refusal`, `empty`, `answer_too_large`, `truncated`, `not_json` or `wrong_shape`.
+    Errors: ModelBadOutput (`refusal`, `empty`, `answer_too_large`, `truncated`, `not_json` or `wrong_shape`).
     """
     if refusal or finish == "content_filter":
         raise ModelBadOutput("the model refused to answer", reason="refusal", retryable=False)

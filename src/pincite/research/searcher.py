@@ -68,8 +68,7 @@ class QuerySearcher:
         The first result of the first query is read first, whatever the others find: reading them can `begin` while
         these wait for a slow engine.
 
-        Errors:
-            SearchProviderUnavailable and other provider errors: no query was answered and nothing has been read.
+        Errors: SearchProviderUnavailable and other provider errors: no query was answered and nothing has been read.
         """
         wanted = sendable(progress, self._limits) if self._search is not None else ()
         answers: list[_Answer | PinciteError | None] = [None] * len(wanted)

@@ -229,8 +229,7 @@ async def fill(
     A value is kept only when the passages of a statement that the model named have it; yes and no only when a sentence
     that is proven like a written one says so.
 
-    Errors:
-        InvalidInput: the schema can't be filled. Those of `ModelCalls.ask`.
+    Errors: InvalidInput (the schema can't be filled), and those of `ModelCalls.ask`.
     """
     fields = {f"f{number}": place for number, place in enumerate(fields_of(schema), start=1)}
     answer = await calls.ask(ModelRole.WRITER, _prompt(question, fields, material), Filled) if material else Filled(())

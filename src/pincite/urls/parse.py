@@ -66,8 +66,7 @@ class ParsedUrl:
 def parse_url(url: str, base: str | None = None) -> ParsedUrl:
     """The URL as browsers understand it, relative to `base` where one is given.
 
-    Errors:
-        InvalidUrl: reason `url_invalid`.
+    Errors: InvalidUrl (reason `url_invalid`).
 
     Source: WHATWG URL Standard.
     """
@@ -140,8 +139,7 @@ def registrable_domain(url_or_host: str) -> str:
 
     A page of a local library (`local:NAME/path`) belongs to `local:NAME`.
 
-    Errors:
-        InvalidUrl: neither a URL nor a host name.
+    Errors: InvalidUrl (neither a URL nor a host name).
 
     Source: Public Suffix List, both sections, the copy bundled with `publicsuffixlist`.
     """

@@ -123,8 +123,7 @@ def check_stored_report(data: bytes, settings: Settings) -> CheckResult:
 
     No database layer is loaded, unless the evidence is in a PostgreSQL.
 
-    Errors:
-        InvalidInput: not JSON. SchemaMismatch: written by a newer Pincite. ArchiveCorrupt: a zip, but no bundle.
+    Errors: InvalidInput (not JSON), SchemaMismatch (written by a newer Pincite), ArchiveCorrupt (a zip, but no bundle).
     """
     from pincite.fetch.extractors import extract
 

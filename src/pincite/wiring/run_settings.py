@@ -75,8 +75,7 @@ def requested(settings: Settings, request: ResearchRequest) -> Settings:
     Caps may only become stricter. Model and judge are those that the settings allow: keys, servers and prices are the
     operator's.
 
-    Errors:
-        InvalidInput: `model_not_allowed`, `judge_not_allowed`. InvalidSetting: a value that is out of range.
+    Errors: InvalidInput (`model_not_allowed`, `judge_not_allowed`), InvalidSetting (a value that is out of range).
     """
     if request.profile is not None and request.profile != settings.profile:
         # The profile first: the caps of the request are then held against those of the profile it asks for.

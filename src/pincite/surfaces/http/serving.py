@@ -41,8 +41,7 @@ def serve(host: str, port: int, home: Path | None, *, ready: Callable[[], None],
 
     `ready` is called as soon as requests can arrive: until the application is made they wait.
 
-    Errors:
-        Conflict: a public interface without an API key, or the port is taken. InvalidSetting, StorageUnavailable.
+    Errors: Conflict (a public interface without an API key, or the port is taken), InvalidSetting, StorageUnavailable.
     """
     settings = load_settings({"home": home})
     observe(settings)
