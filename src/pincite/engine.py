@@ -6,7 +6,6 @@ opened is closed when the block ends. Blocking versions are in `pincite.sync`.
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -213,15 +212,18 @@ class Engine(Archive):
 
         `sources` maps URLs to the text of their pages; without it they are fetched. A page that can't be had makes its
         sentences `could_not_check`; what is in other words than its page and nobody judges is `unchecked`. `strict`:
-        partly supported sentences count as wrong. `spending`: whose money hosted scrapers cost, when not this engine's.
+        partly supported sentences count as wrong. `spending`: whose money pages and judge cost, when not this engine's.
 
         Errors: InvalidInput (empty, too large, or no report).
         """
+        from pincite.runtime.ledger import PassingLedger
+        from pincite.wiring.fetching import Charged
+
         with self._parts.log.noted("audit", {"length": len(report), "sources": len(sources or ())}) as note:
-            pages = _Charged(self, spending)
-            auditor = await self._parts.auditor(pages)
+            pages, ledger = Charged(self.fetch, spending), PassingLedger(self.settings.budget, spending)
+            auditor = await self._parts.auditor(pages, await self._parts.judge(ledger))
             found = await auditor.audit(report, sources=sources, strict=strict)
-            note.cost_usd = pages.cost_usd
+            note.cost_usd = pages.cost_usd + (await ledger.spent()).cost_usd
         return found
 
     async def check_claim(self, claim: str, sources: Sequence[str]) -> "Verdict":
@@ -269,19 +271,22 @@ class Engine(Archive):
         run_id = await self.start(question, **asked)
         return await self._execution.resume(run_id, listener_of(on_event))
 
-    async def plan(self, question: str | ResearchRequest, **asked: Any) -> tuple[SubQuestion, ...]:
+    async def plan(
+        self, question: str | ResearchRequest, *, spending: "Spending | None" = None, **asked: Any
+    ) -> tuple[SubQuestion, ...]:
         """The parts that a language model would split the question into; nothing is searched, and no run is stored.
 
-        `asked`: as for `research`.
+        `asked`: as for `research`. `spending`: whose money it is, when not this engine's.
 
         Errors: InvalidInput (no model is set), and those of the model.
         """
         from pincite.domain.plan import Progress
         from pincite.research.model.manuscript import Manuscript
         from pincite.research.model.planner import ModelPlanner
+        from pincite.runtime.ledger import PassingLedger
 
         request = ResearchRequest.of(question, asked)
-        calls = await self._parts.calls()
+        calls = await self._parts.calls(PassingLedger(self.settings.budget, spending))
         if calls is None:
             raise InvalidInput(
                 "a plan needs a language model", reason="model_not_set", hint="Set one with --llm MODEL."
@@ -320,12 +325,14 @@ class Engine(Archive):
         """
         return await self._parts.index(path, vectors=vectors)
 
-    async def summarize(self, target: str, *, sentences: int = 8, from_record: bool = False) -> "Summarised":
+    async def summarize(
+        self, target: str, *, sentences: int = 8, from_record: bool = False, spending: "Spending | None" = None
+    ) -> "Summarised":
         """The main points of a page (its URL) or of a finished run (its id, or `last`), each with its passages.
 
         With a model in the settings it writes and every sentence is checked; without one, sentences are chosen. What
         a model or judge does for a run is on that run's record and within its caps; `from_record` makes it again from
-        there, with the model and judge that the run had.
+        there, with the model and judge that the run had. `spending`: whose money a page's is, when not this engine's.
 
         Errors: RunNotFound, InsufficientEvidence (the run has no report), Locked, and those of `fetch`.
         """
@@ -333,7 +340,7 @@ class Engine(Archive):
         from pincite.research.summary import summarise
 
         if target != "last" and not target.startswith("run_"):
-            return await self._summary_of_page(target, sentences)
+            return await self._summary_of_page(target, sentences, spending)
         report = await self.report(target)
         material = verified_claims(report, await self._documents_of(report))
 
@@ -344,18 +351,18 @@ class Engine(Archive):
             return await work(None, await self._parts.judge())
         return await self._execution.calling(report.run_id, work, from_record=from_record)
 
-    async def _summary_of_page(self, url: str, sentences: int) -> "Summarised":
+    async def _summary_of_page(self, url: str, sentences: int, spending: "Spending | None") -> "Summarised":
         from pincite.domain.plan import ReadPage
         from pincite.research.summary import page_material, summarise
         from pincite.runtime.ledger import PassingLedger
 
         with self._parts.log.noted("summarize", {"url": url}) as note:
-            page = await self.fetch(url)
+            page = await self.fetch(url, spending=spending)
             read = ReadPage(page.canonical_url or page.final_url, page.snapshot, page.document)
             material = await anyio.to_thread.run_sync(page_material, read)
-            ledger = PassingLedger(self.settings.budget)
+            ledger = PassingLedger(self.settings.budget, spending)
             calls = await self._parts.calls(ledger)
-            prover, title = self._prover(await self._parts.judge(calls=calls)), page.title or page.final_url
+            prover, title = self._prover(await self._parts.judge(ledger, calls)), page.title or page.final_url
             made = await summarise(title, material, prover, calls=calls, sentences=sentences)
             used = await ledger.spent()
             note.tokens_in, note.tokens_out, note.cost_usd = used.tokens_in, used.tokens_out, used.cost_usd
@@ -545,18 +552,3 @@ def _vetted_extra(request: ResearchRequest, has_model: bool) -> dict[str, Json]:
                 "an output schema needs a language model", reason="model_not_set", hint="Set one with --llm MODEL."
             )
     return extra
-
-
-class _Charged:
-    """Implements `ports.Fetch`: the pages of an audit, charged to somebody, their cost added up."""
-
-    def __init__(self, engine: Engine, spending: "Spending | None") -> None:
-        self._engine = engine
-        self._spending = spending
-        self.cost_usd = Decimal(0)
-
-    async def fetch(self, request: str | FetchRequest) -> FetchResult:
-        """The page. Errors: those of `Engine.fetch`."""
-        page = await self._engine.fetch(request, spending=self._spending)
-        self.cost_usd += page.info.cost_usd
-        return page

@@ -2,8 +2,8 @@
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from decimal import Decimal
 from typing import Final
 
@@ -139,6 +139,25 @@ class Account:
         if self.budget is not None:
             spent = Decimal(0) if usage_usd is None else usage_usd - self.spent_before_usd
             await self.budget.give_back(self.reserved_usd - spent)
+
+
+@asynccontextmanager
+async def charged(engine: Engine, target: str, budget: DailyBudget | None) -> AsyncIterator[None]:
+    """Charge what the block has called for a run that has ended: the run's own caps bound it, its start paid for less.
+
+    Of a target that is no run nothing is charged here.
+
+    Errors: RunNotFound.
+    """
+    if budget is None or not (target == "last" or target.startswith("run_")):
+        yield
+        return
+    before = (await engine.run(target)).usage.cost_usd
+    try:
+        yield
+    finally:
+        with anyio.CancelScope(shield=True):
+            await budget.charge((await engine.run(target)).usage.cost_usd - before)
 
 
 @dataclass(frozen=True, slots=True)

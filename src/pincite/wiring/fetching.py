@@ -1,6 +1,6 @@
 """Builds the fetch service: local archives, the guarded client, the browser, hosted scrapers, the page cache."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from decimal import Decimal
@@ -267,6 +267,21 @@ async def paid_for(request: FetchRequest, fetch: Fetch, account: "BudgetAccount"
     finally:
         await account.settle(held, used)
     return page
+
+
+class Charged:
+    """Implements `ports.Fetch`: the pages of an audit, charged to somebody, their cost added up."""
+
+    def __init__(self, fetch: Callable[..., Awaitable[FetchResult]], spending: "BudgetAccount | None") -> None:
+        self._fetch = fetch
+        self._spending = spending
+        self.cost_usd = Decimal(0)
+
+    async def fetch(self, request: str | FetchRequest) -> FetchResult:
+        """The page. Errors: those of `Engine.fetch`."""
+        page = await self._fetch(request, spending=self._spending)
+        self.cost_usd += page.info.cost_usd
+        return page
 
 
 def retention(settings: Settings) -> Retention:

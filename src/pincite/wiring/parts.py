@@ -144,7 +144,7 @@ class Parts(OpenStores):
         """The fetch service; pages of local libraries are served from there."""
         return await self._fetch(resolve_libraries(self.settings))
 
-    async def auditor(self, fetch: Fetch) -> "AuditService":
+    async def auditor(self, fetch: Fetch, judge: Judge | None) -> "AuditService":
         """The audit of anyone's report, over a fetch service."""
         from pincite.audit.service import AuditService
 
@@ -156,7 +156,7 @@ class Parts(OpenStores):
             if self._archive is None:
                 self._archive = await web_archive(self.settings, self.clock, self._kept)
         reading = page_reading(self.settings, fetch, self._archive, listed)
-        return AuditService(await self.judge(), reading, now=self.clock.now)
+        return AuditService(judge, reading, now=self.clock.now)
 
     async def recheck(self, report: "Report", fetch: Fetch) -> "Recheck":
         """The report's pages fetched anew, through a fetch service, and its quotes looked for."""

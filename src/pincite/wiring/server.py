@@ -129,6 +129,12 @@ class DailyBudget:
         if amount:
             await self._memory.give_back(self._key_name, self._day, amount)
 
+    async def charge(self, amount: Decimal) -> None:
+        """Count what was spent within caps of its own, even where it is more than was left of the day."""
+        if amount:
+            taken = await self._memory.taken(self._key_name, self._day)
+            await self._memory.take(self._key_name, self._day, amount, max(self._cap_usd, taken) + amount)
+
     async def _take(self, amount: Decimal) -> bool:
         return await self._memory.take(self._key_name, self._day, amount, self._cap_usd)
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Annotated, Any, Literal
 
 import anyio
@@ -11,7 +11,7 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import Field
 
 from pincite.domain.codec import to_json
-from pincite.domain.errors import Conflict, InsufficientEvidence, InvalidInput, RunCancelled, leaves
+from pincite.domain.errors import Conflict, InsufficientEvidence, InvalidInput, PinciteError, RunCancelled, leaves
 from pincite.domain.events import EventNames, EventType, RunStatus, event_name
 from pincite.domain.markdown import restyle
 from pincite.domain.records import RunRecord
@@ -19,6 +19,7 @@ from pincite.domain.report import Report
 from pincite.domain.requests import PlanPart, ResearchRequest
 from pincite.engine import Engine
 from pincite.exports.codec import event_json
+from pincite.surfaces.engines import charged
 from pincite.surfaces.http import shapes
 from pincite.surfaces.http.responses import EventStream
 from pincite.surfaces.http.service import (
@@ -26,6 +27,7 @@ from pincite.surfaces.http.service import (
     Scope,
     Service,
     account_of,
+    budget_of,
     owner_of,
     run_options_of,
     service_of,
@@ -110,13 +112,19 @@ async def start(
         if body.webhook_url is not None:
             services.hooks.vetted(body.webhook_url)
         run_id = await service.start(engine, request_of(ResearchRequest, body), account, run_options_of(request))
-        if body.webhook_url is not None:
-            await services.add_webhook(run_id, body.webhook_url)
         known = (digest, run_id)
-        if idempotency_key:
-            # After the run is stored and before it is worked on: of two equal requests at once one run is taken back
-            # before it cost anything.
-            known = await services.memory.remember(idempotency_key, digest, run_id)
+        try:
+            if body.webhook_url is not None:
+                await services.add_webhook(run_id, body.webhook_url)
+            if idempotency_key:
+                # After the run is stored and before it is worked on: of two equal requests at once one run is taken
+                # back before it cost anything.
+                known = await services.memory.remember(idempotency_key, digest, run_id)
+        except BaseException:  # nobody was told of this run: it would wait for ever, and hold the key's money
+            with anyio.CancelScope(shield=True), suppress(PinciteError):
+                await account.release()
+                await engine.delete(run_id)
+            raise
         if known[1] == run_id:
             service.work_on(engine, run_id, account)
         else:  # somebody else with the same key was faster
@@ -133,7 +141,7 @@ async def start(
 async def plan(body: ResearchBody, request: Request, scope: Scope) -> dict[str, Any]:
     """The parts that a language model would split the question into, to be changed and given back as `plan`."""
     engine = await service_of(request).engine(scope, body.profile)
-    parts = await engine.plan(request_of(ResearchRequest, body))
+    parts = await engine.plan(request_of(ResearchRequest, body), spending=await budget_of(request, engine))
     return {"plan": [to_json(PlanPart.of(part), outside=True) for part in parts]}
 
 
@@ -236,9 +244,10 @@ _serve_part(
 
 
 @router.get("/{run_id}/answer", response_model=None, responses=shaped(shapes.Answer))
-async def answer(run_id: str, engine: CallersEngine) -> dict[str, Any]:
+async def answer(run_id: str, request: Request, engine: CallersEngine) -> dict[str, Any]:
     """The report as values for the `output_schema` of the question; made at the first call, within the run's caps."""
-    return {"run_id": run_id, **await engine.answer(run_id)}
+    async with charged(engine, run_id, await budget_of(request, engine)):
+        return {"run_id": run_id, **await engine.answer(run_id)}
 
 
 @router.get("/{run_id}/citations/{n}", response_model=None, responses=shaped(shapes.Cited))

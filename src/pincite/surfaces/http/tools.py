@@ -14,6 +14,7 @@ from pincite.domain.page import Document, Snapshot
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.requests import SearchRequest
 from pincite.exports.codec import fetch_json, search_json
+from pincite.surfaces.engines import charged
 from pincite.surfaces.errors import http_status
 from pincite.surfaces.http import shapes
 from pincite.surfaces.http.responses import PlainJson, answer
@@ -147,7 +148,9 @@ class SummaryBody(Strict):
 async def summarize(body: SummaryBody, request: Request, scope: Scope) -> Response:
     """The main points of a page or of a finished run, each with the passages that state it."""
     engine = await engine_of(request, scope)
-    return PlainJson(summary_json(await engine.summarize(body.target, sentences=body.sentences)))
+    budget = await budget_of(request, engine)
+    async with charged(engine, body.target, budget):
+        return PlainJson(summary_json(await engine.summarize(body.target, sentences=body.sentences, spending=budget)))
 
 
 @router.post("/check", tags=["tools"], response_model=None, responses=shaped(shapes.CheckResult))

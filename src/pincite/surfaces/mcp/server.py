@@ -23,7 +23,7 @@ from pincite.domain.version import VERSION
 from pincite.engine import Engine
 from pincite.runtime.call_context import Caller, called_by, caller
 from pincite.settings import load_settings
-from pincite.surfaces.engines import Account, ServerLimits
+from pincite.surfaces.engines import Account, ServerLimits, charged
 from pincite.surfaces.listening import bound
 from pincite.surfaces.mcp import results
 from pincite.surfaces.mcp.results import (
@@ -183,7 +183,8 @@ def _add_research_tools(server: MCPServer[ToolContext]) -> None:
         with _entered(context) as tools:
             request = asked()
             engine = await tools.engine(context, request.profile)
-            return compact(Planned(plan=[to_json(PlanPart.of(part)) for part in await engine.plan(request)]))
+            parts = await engine.plan(request, spending=await tools.spending(context, engine))
+            return compact(Planned(plan=[to_json(PlanPart.of(part)) for part in parts]))
 
     @server.tool(title="Result of a research run", annotations=READS_HERE)
     async def research_result(
@@ -198,7 +199,8 @@ def _add_research_tools(server: MCPServer[ToolContext]) -> None:
             engine = await tools.engine(context)
             await engine.run(run_id)
             await _wait(tools.manager, engine, run_id, max_wait_seconds, context)
-            return result_or_tool_error(await results.progress(engine, run_id, section, offset))
+            async with charged(engine, run_id, await tools.spending(context, engine)):
+                return result_or_tool_error(await results.progress(engine, run_id, section, offset))
 
     @server.tool(title="Stop a research run", annotations=STOPS)
     async def research_cancel(run_id: str, context: Context) -> Annotated[CallToolResult, Progress]:
@@ -219,7 +221,10 @@ def _add_checking_tools(server: MCPServer[ToolContext]) -> None:
         """The main points of a page or of a finished run, each with the passages that state it."""
         with _entered(context) as tools:
             engine = await tools.engine(context)
-            return compact(Summary(**summary_json(await engine.summarize(target, sentences=sentences))))
+            budget = await tools.spending(context, engine)
+            async with charged(engine, target, budget):
+                made = await engine.summarize(target, sentences=sentences, spending=budget)
+            return compact(Summary(**summary_json(made)))
 
     @server.tool(title="Audit a report", annotations=READS_WEB)
     async def audit_report(

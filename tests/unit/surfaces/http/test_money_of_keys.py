@@ -13,12 +13,13 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from tests.fakes.loopback import QuietHandler, serving_at
 
-from pincite.domain.errors import PageBlocked, RateLimited
+from pincite.domain.errors import PageBlocked, RateLimited, StorageUnavailable
 from pincite.domain.fetch import FetchRequest
 from pincite.domain.page import Snapshot
 from pincite.engine import Engine
 from pincite.fetch.backends.direct import DirectBackend
 from pincite.fetch.backends.firecrawl import FirecrawlScraper
+from pincite.storage.server import SqlServerMemory
 from pincite.surfaces.http.identity import KeyRing
 
 WORDS = "The Halden lighthouse is 41 metres tall. It was first lit on 3 May 1897, after two years of building."
@@ -88,6 +89,22 @@ async def test_pages_read_by_a_scraper_are_charged_to_the_key(
                 break
             await anyio.sleep(0.1)
         assert [Decimal(str(call["cost_usd"])) for call in calls] == [price, price]
+
+
+async def test_a_run_that_could_not_be_remembered_is_taken_back(
+    tmp_path: Path, opened: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(*_: Any) -> Any:
+        raise StorageUnavailable("away")
+
+    secret = KeyRing(tmp_path).create("one", daily_usd=Decimal(1))
+    monkeypatch.setattr(SqlServerMemory, "remember", away)
+    async with opened(tmp_path) as client:
+        client.headers["Authorization"] = f"Bearer {secret}"
+        begun = await client.post("/v1/research", json={"question": "Why?"}, headers={"Idempotency-Key": "k"})
+        assert begun.status_code == 503, begun.text
+        assert (await client.get("/v1/research")).json()["runs"] == []
+        assert await spent(tmp_path, "one") == 0
 
 
 async def test_a_key_without_money_left_asks_no_scraper(

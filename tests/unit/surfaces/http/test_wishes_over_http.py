@@ -1,14 +1,19 @@
 """A plan that is seen, changed and obeyed, and wishes in one's own words, over loopback with a model behind it."""
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import anyio
 import openai
 import pytest
 from tests.fakes.models import ModelServer
 from tests.unit.surfaces.http.conftest import served
 
+from pincite.engine import Engine
+from pincite.surfaces.http.identity import KeyRing
 from pincite.testing.models import FaithfulModel, ScriptedModel, Seen, composed, said
 
 KEY = "sk-operator-1234567"
@@ -66,6 +71,37 @@ async def test_a_plan_is_shown_changed_and_obeyed(
     assert "99" not in report["markdown"]
     assert "41 metres" in report["markdown"]
     assert "## References" in report["markdown"], "no wish hides the sources"
+
+
+async def test_what_a_model_does_outside_of_a_run_is_the_key_s_money(
+    tmp_path: Path, opened: Callable[..., Any], question: str, behind: ModelServer
+) -> None:
+    secret = KeyRing(tmp_path).create("one", daily_usd=Decimal(1))
+    settings = {**settings_for(behind), "llm_prices": {"m-1": "1/2"}, "judge": "auto"}
+
+    async def spent() -> Decimal:
+        async with Engine.from_settings(home=tmp_path, scope="one") as engine:
+            return await (await engine.server_services()).memory.taken("one", f"{datetime.now(UTC):%Y-%m-%d}")
+
+    async with opened(tmp_path, settings=settings) as client:
+        client.headers["Authorization"] = f"Bearer {secret}"
+        shown = await client.post("/v1/research/plan", json={"question": question})
+        assert shown.status_code == 200, shown.text
+        planned = await spent()
+        assert planned > 0
+        begun = await client.post("/v1/research", json={"question": question})
+        run_id = begun.json()["id"]
+        ended = await client.get(f"/v1/research/{run_id}", params={"wait": 50})
+        assert ended.json()["status"] in ("completed", "partial"), ended.text
+        for _ in range(100):  # what was set aside and not spent comes back a moment later
+            ran = await spent()
+            if ran - planned < Decimal("0.2"):
+                break
+            await anyio.sleep(0.1)
+        assert planned < ran < planned + Decimal("0.2")
+        summed = await client.post("/v1/summarize", json={"target": run_id})
+        assert summed.status_code == 200, summed.text
+        assert await spent() > ran
 
 
 @pytest.mark.parametrize("plan", [[{"question": ""}], [{"question": "a", "form": "song"}], [{"question": "a"}] * 9])
