@@ -318,7 +318,7 @@ class Engine(Archive):
 
         Args:
             path: of the pages.
-            vectors: also make the vectors of page and section heads that are missing, where the settings rank by
+            vectors: also make the vectors of passages that are missing, where the settings rank by
                 meaning; without them they are made for what questions meet.
 
         Errors: LibraryNotFound, ArchiveCorrupt, InvalidInput, Locked, StorageUnavailable, StorageFull.

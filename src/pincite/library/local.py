@@ -24,7 +24,7 @@ from pincite.library.reading import stored_reading
 from pincite.library.records import RawPage, SourceLimits
 from pincite.library.schema import LAYOUT, listed, mapped, open_index, state, writer_lock
 from pincite.library.spelling import survey
-from pincite.library.vectors import VectorProgress, make_heads
+from pincite.library.vectors import VectorProgress, make_vectors
 from pincite.ports import Extractor
 from pincite.ranking.passages import CutPassage, Draft
 from pincite.ranking.vectors import KnownVectors
@@ -130,7 +130,7 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
             return state(self._connection, self._source.limits.skipped_kept)
 
     def make_vectors(self, progress: VectorProgress) -> int:
-        """Make the vectors of page and section heads that are missing; how many. Search works before they are there.
+        """Make the vectors of passages that are missing, of heads first; how many. Search works before they are there.
 
         Args:
             progress: is told how many of how many are done; what it raises ends the work, and what was made stays.
@@ -144,7 +144,7 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
             # Its own, too: vectors take minutes, and the lock would keep every search waiting.
             reader = open_index(self._file)
             try:
-                made = make_heads(reader, self._embedder, progress)
+                made = make_vectors(reader, self._embedder, progress)
             finally:
                 reader.close()
         with self._lock:
@@ -244,16 +244,16 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
             or None
         )
 
-    def heads_near(self, document_id: str, wanted: Sequence[float]) -> dict[int, float]:
-        """How near the passages that open sections of a page are to a vector, by where they begin.
+    def passages_near(self, document_id: str, wanted: Sequence[float]) -> dict[int, float]:
+        """How near the passages of a page are to a vector, by where they begin.
 
-        None while the library's vectors are not all made.
+        Only those that open sections while the vectors of others are not made; none without theirs.
 
         Errors:
             StorageUnavailable: the index is damaged.
         """
         with self._lock, mapped(self._file):
-            return self._lookup.heads_near(document_id, wanted)
+            return self._lookup.passages_near(document_id, wanted)
 
     def close(self) -> None:
         """Close the index."""

@@ -12,7 +12,7 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.library import PageHit
 from pincite.domain.search import Constraints, Query
 from pincite.library.records import READABLE_SUFFIXES
-from pincite.library.vectors import Heads
+from pincite.library.vectors import PassageVectors
 from pincite.ranking.passages import passage_text
 from pincite.ranking.ranker import NEAR_WEIGHT, READ, dot
 from pincite.ranking.terms import index_terms, query_terms
@@ -159,7 +159,7 @@ class Lookup:
     def __init__(self, connection: sqlite3.Connection, embedder: KnownVectors | None = None) -> None:
         self._db = connection
         self._embedder = embedder
-        self._heads = None if embedder is None else Heads(connection, embedder)
+        self._vectors = None if embedder is None else PassageVectors(connection, embedder)
         self._texts: OrderedDict[int, str] = OrderedDict()
         self._pages: dict[int, _Page | None] = {}
 
@@ -167,8 +167,8 @@ class Lookup:
         """Drop what was remembered of an index that has changed."""
         self._texts.clear()
         self._pages.clear()
-        if self._heads is not None:
-            self._heads.forget()
+        if self._vectors is not None:
+            self._vectors.forget()
 
     def pages(self, query: Query) -> tuple[PageHit, ...]:
         """The best pages, by their places in two orders: of words and of meaning."""
@@ -185,15 +185,15 @@ class Lookup:
         text = snippet(self._body(shown), question, shown.label)
         return PageHit(url=url, title=page.title, snippet=text, score=value, published_at=page.published_at)
 
-    def heads_near(self, document_id: str, wanted: Sequence[float]) -> dict[int, float]:
-        """How near the section heads of a page are to a vector, by where they begin; none without all vectors."""
+    def passages_near(self, document_id: str, wanted: Sequence[float]) -> dict[int, float]:
+        """As `LocalLibrary.passages_near`."""
         rows = self._db.execute(
             "SELECT passage_id, start FROM passages WHERE page_id ="
             " (SELECT page_id FROM pages WHERE document_id = ? AND is_current = 1 LIMIT 1)",
             (document_id,),
         ).fetchall()
         starts = dict(rows)
-        near = self._heads.of(wanted, list(starts)) if self._heads is not None else {}
+        near = self._vectors.of(wanted, list(starts)) if self._vectors is not None else {}
         return {starts[name]: value for name, value in near.items()}
 
     # ---- ranking ------------------------------------------------------------------------------------------
@@ -210,8 +210,8 @@ class Lookup:
         matched = self._by_words(asked)
         candidates = self._stored(matched)
         near: Mapping[int, float] = {}
-        if self._embedder is not None and self._heads is not None and _has_meaning(asked):
-            near = self._near(self._embedder, self._heads, asked.text, candidates)
+        if self._embedder is not None and self._vectors is not None and _has_meaning(asked):
+            near = self._near(self._embedder, self._vectors, asked.text, candidates)
             more = {passage_id: 0.0 for passage_id in near if passage_id not in candidates}
             candidates = {**candidates, **self._stored(more)}
         best = max((candidate.words for candidate in candidates.values()), default=0.0) or 1.0
@@ -225,16 +225,16 @@ class Lookup:
         return sorted(ranked, key=lambda item: (-item.score, item.candidate.passage_id))
 
     def _near(
-        self, embedder: KnownVectors, heads: Heads, text: str, candidates: Mapping[int, _Candidate]
+        self, embedder: KnownVectors, vectors: PassageVectors, text: str, candidates: Mapping[int, _Candidate]
     ) -> dict[int, float]:
         """How near the best by words, and the nearest of those whose vectors are at hand, are to the question."""
         best = sorted(candidates.values(), key=lambda candidate: -candidate.words)[:READ]
         # In one call with the question: each call of a model on the processor has its own cost.
         texts = [self._embedded(candidate) for candidate in best]
-        wanted, *vectors = embedder.embed([text, *texts])
-        found = heads.nearest(wanted, BY_MEANING)
-        read = {c.passage_id: max(dot(wanted, vector), 0.0) for c, vector in zip(best, vectors, strict=True)}
-        return {**found, **heads.of(wanted, [name for name in candidates if name not in read]), **read}
+        wanted, *of_best = embedder.embed([text, *texts])
+        found = vectors.nearest(wanted, BY_MEANING)
+        read = {c.passage_id: max(dot(wanted, vector), 0.0) for c, vector in zip(best, of_best, strict=True)}
+        return {**found, **vectors.of(wanted, [name for name in candidates if name not in read]), **read}
 
     def _by_words(self, asked: _Asked) -> dict[int, float]:
         """The best passages by SQLite's BM25."""

@@ -113,22 +113,26 @@ def unpacked(data: bytes, made_by: str) -> dict[bytes, Sequence[float]]:
     return {key: array("f", [scale * number for number in numbers]) for key, scale, *numbers in rows}
 
 
-# The vectors of a library's page and section heads, held together so that all of them are compared at once.
+# The vectors of a library's passages, held together so that all of them are compared at once.
 
 # Called with the number of vectors made so far and of those to make.
 VectorProgress = Callable[[int, int], None]
-# Heads whose vectors are held: 460 MB. A larger library is found by words, and by meaning among those.
+# Passages whose vectors are held: 460 MB. A larger library is found by those that open pages and sections.
 _MOST = 300_000
 # So that somebody who looks on sees the count move, and a stop is heard within about a second.
-_HEADS_AT_A_TIME = 64
+_MADE_AT_A_TIME = 64
 _HEADS = (
     "SELECT min(passage_id), vector_key FROM passages JOIN pages USING (page_id) WHERE is_current = 1"
     " GROUP BY page_id, section ORDER BY 1"
 )
+_PASSAGES = "SELECT passage_id, vector_key FROM passages JOIN pages USING (page_id) WHERE is_current = 1 ORDER BY 1"
 
 
-class Heads:
-    """Compares a question with all heads. Not safe for several threads at a time."""
+class PassageVectors:
+    """Compares a question with all passages, or with page and section heads while those of others are not made.
+
+    Not safe for several threads at a time.
+    """
 
     def __init__(self, connection: sqlite3.Connection, embedder: KnownVectors) -> None:
         self._db = connection
@@ -142,7 +146,7 @@ class Heads:
         self._matrix = None
 
     def nearest(self, wanted: Sequence[float], limit: int) -> dict[int, float]:
-        """The nearest heads with how near they are (0-1); none while their vectors are not all made."""
+        """The nearest passages with how near they are (0-1); none while the vectors of heads are not all made."""
         self._load()
         if not self._names:
             return {}
@@ -154,7 +158,7 @@ class Heads:
         return {self._names[index]: max(float(near[index]), 0.0) for index in best}
 
     def of(self, wanted: Sequence[float], passages: Sequence[int]) -> dict[int, float]:
-        """How near those of these passages are that are heads."""
+        """How near those of these passages are whose vectors are held."""
         self._load()
         rows = [(name, self._rows[name]) for name in passages if name in self._rows]
         if not rows:
@@ -166,32 +170,44 @@ class Heads:
     def _load(self) -> None:
         if self._matrix is not None:
             return
-        numpy: Any = import_module("numpy")
-        rows = self._db.execute(f"{_HEADS} LIMIT ?", (_MOST,)).fetchall()
-        found = self._embedder.stored([key for _, key in rows])
-        # All or none: a library whose heads are known in part would find the known ones whatever the question is.
-        all_there = all(key in found for _, key in rows)
-        at_hand = [(name, found[key]) for name, key in rows] if all_there else []
+        (passages,) = self._db.execute(f"SELECT count(*) FROM ({_PASSAGES})").fetchone()  # noqa: S608  # our own text
+        at_hand = (self._at_hand(_PASSAGES) if passages <= _MOST else []) or self._at_hand(_HEADS)
         self._names = [name for name, _ in at_hand]
         self._rows = {name: row for row, name in enumerate(self._names)}
-        numbers = b"".join(array("f", vector).tobytes() for _, vector in at_hand)
-        self._matrix = numpy.frombuffer(numbers, dtype=numpy.float32).reshape(len(at_hand), -1 if at_hand else 0)
+        numpy: Any = import_module("numpy")
+        self._matrix = numpy.empty((len(at_hand), len(at_hand[0][1]) if at_hand else 0), dtype=numpy.float32)
+        for row, (_, vector) in enumerate(at_hand):
+            self._matrix[row] = vector
+
+    def _at_hand(self, query: str) -> list[tuple[int, Sequence[float]]]:
+        """The vectors of these passages. All or none: known in part, those would be found whatever the question is."""
+        rows = self._db.execute(f"{query} LIMIT ?", (_MOST,)).fetchall()
+        # The last ones are made last: without them nothing else has to be read.
+        some = [key for _, key in rows[-_AT_A_TIME:]]
+        if len(self._embedder.stored(some)) < len(set(some)):
+            return []
+        # Asked for as they lie in the file, which takes six tenths of the time.
+        found = self._embedder.stored(sorted(key for _, key in rows))
+        return [(name, found[key]) for name, key in rows] if all(key in found for _, key in rows) else []
 
 
-def make_heads(connection: sqlite3.Connection, embedder: KnownVectors, progress: VectorProgress) -> int:
-    """Make the vectors of page and section heads that are missing; how many were made. What was made stays.
+def make_vectors(connection: sqlite3.Connection, embedder: KnownVectors, progress: VectorProgress) -> int:
+    """Make the vectors of passages that are missing; how many were made. What was made stays.
+
+    Those of page and section heads come first: with them a library is found by meaning while the others are made.
 
     Args:
         connection: of the index.
         embedder: keeps what it makes.
         progress: is told how many of how many are done; what it raises ends the work.
     """
-    rows = connection.execute(_HEADS).fetchall()
-    known = embedder.stored([key for _, key in rows])
-    missing = [name for name, key in rows if key not in known]
+    heads, passages = (connection.execute(query).fetchall() for query in (_HEADS, _PASSAGES))
+    rows = dict(heads if len(passages) > _MOST else [*heads, *passages])
+    known = embedder.stored(list(rows.values()))
+    missing = [name for name, key in rows.items() if key not in known]
     done = 0
-    for start in range(0, len(missing), _HEADS_AT_A_TIME):
-        some = missing[start : start + _HEADS_AT_A_TIME]
+    for start in range(0, len(missing), _MADE_AT_A_TIME):
+        some = missing[start : start + _MADE_AT_A_TIME]
         embedder.embed(list(_texts(connection, some)))
         done += len(some)
         progress(done, len(missing))

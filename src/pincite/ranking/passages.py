@@ -62,8 +62,8 @@ class KnownPassages(Protocol):
     def cut_passages(self, document_id: str) -> Sequence[CutPassage] | None:
         """As `cut_passages` gave them for that document, or None where it is not known."""
 
-    def heads_near(self, document_id: str, wanted: Sequence[float]) -> Mapping[int, float]:
-        """How near the passages that open its sections are to a vector, by where they begin; none without vectors."""
+    def passages_near(self, document_id: str, wanted: Sequence[float]) -> Mapping[int, float]:
+        """How near its passages are to a vector, by where they begin; none without vectors."""
 
 
 @dataclass(slots=True)

@@ -183,17 +183,17 @@ class PassageRanker:
     def _candidates(
         self, question: str, sources: Sequence[Source], passages: Sequence[RankedPassage], by_words: Sequence[int]
     ) -> list[int]:
-        """The passages that are read: half of them the best by words, half the section heads nearest in meaning.
+        """The passages that are read: half of them the best by words, half the nearest in meaning.
 
-        Where no vectors of heads were made, as of web pages, all of them are the best by words.
+        Where no vectors were made, as of web pages, all of them are the best by words.
         """
         if self._embedder is None or self._known is None:
             return list(by_words[:READ])
         (wanted,) = self._embedder.embed([_embedded_question(question)])
         near: dict[tuple[str, int], float] = {}
         for source in sources:
-            heads = self._known.heads_near(source.document.document_id, wanted)
-            near.update({(source.url, start): value for start, value in heads.items()})
+            found = self._known.passages_near(source.document.document_id, wanted)
+            near.update({(source.url, start): value for start, value in found.items()})
         by_meaning = sorted(
             (index for index, passage in enumerate(passages) if (passage.source.url, passage.draft.start) in near),
             key=lambda index: -near[passages[index].source.url, passages[index].draft.start],

@@ -260,9 +260,9 @@ class OpenLibraries:
         found = (library.cut_passages(document_id) for library in tuple(self._opened.values()))
         return next((passages for passages in found if passages is not None), None)
 
-    def heads_near(self, document_id: str, wanted: Sequence[float]) -> Mapping[int, float]:
+    def passages_near(self, document_id: str, wanted: Sequence[float]) -> Mapping[int, float]:
         """Implements `KnownPassages`. Errors: those of an index. Blocks."""
-        found = (library.heads_near(document_id, wanted) for library in tuple(self._opened.values()))
+        found = (library.passages_near(document_id, wanted) for library in tuple(self._opened.values()))
         return next((near for near in found if near), {})
 
     def vocabularies(self, sources: Sources) -> "tuple[LocalLibrary, ...]":

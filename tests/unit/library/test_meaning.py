@@ -119,6 +119,29 @@ def test_a_section_near_in_meaning_is_read_beside_those_with_the_words(folder: P
     assert len(found[1]) == READ
 
 
+def test_a_passage_deep_in_a_section_is_found_once_its_vector_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pincite.library.vectors._MADE_AT_A_TIME", 1)
+    folder = tmp_path / "garages"
+    folder.mkdir()
+    filler = " ".join(f"Sentence number {n} tells of polish and of rubber." for n in range(16))
+    (folder / "deep.html").write_text(f"<h1>Deep</h1><p>near1 {filler}</p><p>Warm water. near9 {filler}</p>")
+    (folder / "head.html").write_text("<h1>Head</h1><p>It is painted. near5</p>")
+
+    def only_heads(done: int, of: int) -> None:
+        assert of == 3
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with opened(folder, Marked()) as library:
+        with pytest.raises(KeyboardInterrupt):
+            library.make_vectors(only_heads)
+        assert next(hit.title for hit in library.search(Query("cleaning", 5))) == "Head"
+        assert library.make_vectors(lambda done, of: None) == 1
+        assert next(hit.title for hit in library.search(Query("cleaning", 5))) == "Deep"
+
+
 def test_vectors_that_questions_met_are_kept_by_what_was_read(folder: Path) -> None:
     with opened(folder, first := WordEmbedder()) as library:
         assert library.search(Query("bees and honey", 5))[0].title == "Bees"

@@ -32,7 +32,7 @@ _REASONS = {
 def index(
     paths: Annotated[list[Path], typer.Argument(help="Folders of pages, WARC or WACZ files.")],
     words_only: Annotated[
-        bool, typer.Option("--words-only", help="Make no vectors of headings; questions make those they need.")
+        bool, typer.Option("--words-only", help="Make no vectors of passages; questions make those they need.")
     ] = False,
     home: options.Home = None,
     as_json: options.Json = False,
