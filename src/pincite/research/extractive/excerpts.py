@@ -213,10 +213,13 @@ def _units(document: Document, index: int, passage: RankedPassage) -> Iterator[t
     if block.kind is BlockKind.TABLE:
         yield from ((index, span) for span in _rows(block, base) if low <= span.start and span.end <= high)
         return
+    # What stands by a table or picture, and is no sentence, is its name; a table is a passage of its own.
+    after = document.blocks[index + 1].kind if index + 1 < len(document.blocks) else None
+    names = block.kind is BlockKind.CAPTION or (block.kind is BlockKind.PARAGRAPH and after is BlockKind.TABLE)
     for span in sentences(block.text):
         found = Span(base + span.start, base + span.end)
-        if block.kind is BlockKind.CAPTION and not block.text[: span.end].endswith(_SENTENCE_ENDS):
-            continue  # the name of a table or picture, which is not here
+        if names and not block.text[: span.end].endswith((*_SENTENCE_ENDS, ":", "?")):
+            continue
         if low <= found.start and found.end <= high and _says_something(document.standing(found.start, found.end)):
             yield index, found
 

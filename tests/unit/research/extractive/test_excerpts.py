@@ -129,6 +129,8 @@ def test_the_name_of_a_table_is_no_sentence_and_a_caption_in_sentences_is_some()
             Block(BlockKind.PARAGRAPH, "The price of an owl box of larch wood is in the table."),
             Block(BlockKind.CAPTION, "Prices of Owl Boxes"),
             Block(BlockKind.CAPTION, "An owl box of larch wood lasts for forty years."),
+            Block(BlockKind.PARAGRAPH, "Owl Boxes and Their Prices"),
+            Block(BlockKind.TABLE, "larch box | 12 euros", rows=(("larch box", "12 euros"),)),
         ),
     )
     ranking = PassageRanker().rank("price of an owl box", [Source("https://owls.test/", page)])
