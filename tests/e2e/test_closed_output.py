@@ -51,6 +51,14 @@ def test_a_report_is_printed_where_nothing_can_be_said_of_its_run(home: Path, tm
     assert b"480 kg" in ended.stdout
 
 
+@pytest.mark.parametrize("arguments", [("search",), ("nonsense",), ("runs", "show", "run_none")], ids=" ".join)
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+def test_bad_input_ends_with_its_code_where_nobody_can_be_told(home: Path, arguments: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(_command(arguments), env=_env(home), stdout=subprocess.PIPE, stderr=full, check=False)
+    assert (ended.returncode, ended.stdout) == (2, b"")
+
+
 def test_what_fails_while_results_are_printed_is_told_as_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     def printed() -> None:
         with results() as out:

@@ -7,7 +7,7 @@ from contextlib import redirect_stdout
 from enum import StrEnum
 from functools import cache
 from importlib import import_module
-from io import TextIOWrapper
+from io import StringIO, TextIOWrapper
 from typing import Annotated, Any, Final
 
 import typer
@@ -17,7 +17,7 @@ from typer.exceptions import TyperException
 from pincite.domain.errors import InvalidInput
 from pincite.domain.version import VERSION
 from pincite.runtime.call_context import Caller, called_by
-from pincite.surfaces.cli.run import INTERRUPTS, print_json, print_text, results
+from pincite.surfaces.cli.run import INTERRUPTS, note, print_json, print_text, results
 from pincite.surfaces.errors import EXIT_INTERRUPTED, EXIT_OK, exit_code
 
 GREETING = """\
@@ -224,5 +224,6 @@ def _usage_error(error: TyperException, *, as_json: bool) -> int:
     if as_json:
         print_json({"error": refusal.as_dict()})
     elif hasattr(error, "show"):
-        error.show()
+        error.show(said := StringIO())
+        note(said.getvalue().rstrip("\n"))
     return exit_code(refusal)
