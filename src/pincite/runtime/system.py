@@ -56,15 +56,19 @@ def make_private(path: Path) -> None:
 
 
 def replace_file(path: Path, text: str, *, private: bool = False) -> None:
-    """Write a file whole: who reads it sees the old text or the new one, and a full disk leaves the old.
+    """Write a file whole: who reads it sees the old text or the new one, and a full disk leaves the old alone.
 
     Errors: OSError.
     """
     partial = path.with_name(f"{path.name}.{os.urandom(4).hex()}.partial")
-    if private:
-        partial.touch(mode=_MODE)  # closed to others before there is anything in it
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
+    try:
+        if private:
+            partial.touch(mode=_MODE)  # closed to others before there is anything in it
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)  # nothing finds it by its name again, and it may hold keys
+        raise
 
 
 # Running out of file descriptors: found behind whatever a library made of it, and told by the limit's own name.
