@@ -83,6 +83,13 @@ def test_each_command_of_the_server_names_the_packages_that_are_missing(
         (("fetch", "."), ". is a folder", "pincite index ."),
         (("fetch", "http://1.1.1.1:9321/"), "port 9321 is not one", "PINCITE_ALLOW_PORTS=9321"),
         (("fetch", "http://127.0.0.1/"), "the host does not lead", "PINCITE_ALLOW_NETWORKS=CIDR"),
+        (
+            ("search", "x", "--source", "bundeld"),
+            "there is no search provider 'bundeld'",
+            "that come with Pincite: bundled",
+        ),
+        (("batch", "gone.jsonl"), "gone.jsonl can't be read: No such file or directory", "a file of JSON lines"),
+        (("runs", "show", "last"), "there are no runs yet", "pincite research makes one"),
         (("research", "x", "--length", "huge"), "Invalid value for '--length': 'huge' is not one of", "--help"),
     ],
 )

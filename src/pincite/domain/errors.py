@@ -346,7 +346,7 @@ class RunNotFound(StateError):
     """There is no run with this id here."""
 
     code = "RUN_NOT_FOUND"
-    default_hint = "pincite runs list shows the runs of this home."
+    default_hint = "pincite runs list shows the runs of this home; pincite research makes one."
 
 
 class RunCancelled(StateError):

@@ -260,7 +260,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                 if line.strip():
                     yield number, line
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{path} can't be read: {error}", hint="Give a file of JSON lines in UTF-8.") from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise InvalidInput(f"{path} can't be read: {why}", hint="Give a file of JSON lines in UTF-8.") from error
 
 
 def _item(number: int, line: str) -> Item:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from pincite.domain.budget import DEADLINES_S, Budget
-from pincite.domain.errors import InvalidSetting
+from pincite.domain.errors import InvalidInput, InvalidSetting
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
 from pincite.ports import BatchSearchProvider, Breaker, Cache, Clock, Ledger, Search, SearchProvider
@@ -190,7 +190,11 @@ def provider(name: str, key: str | None, settings: Settings, around: "Surroundin
     from pincite.search.provider import Batched
 
     card = _card(name)
-    adapter = load(PROVIDERS, name, "search provider")
+    try:
+        adapter = load(PROVIDERS, name, "search provider")
+    except InvalidInput as error:
+        error.hint += " Pages of your own: local:PATH. Those that come with Pincite: bundled."
+        raise
     # The search and reader APIs of one vendor may live at different places.
     own = getattr(settings, f"{name}_search_base_url", None) or getattr(settings, f"{name}_base_url", None)
     if not own and not card.base_url and name in PROVIDERS.rows:

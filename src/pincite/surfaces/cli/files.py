@@ -94,7 +94,8 @@ def read_text(path: Path, reason: str | None = None, hint: str = "Give a file in
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{path} can't be read: {error}", reason=reason, hint=hint) from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise InvalidInput(f"{path} can't be read: {why}", reason=reason, hint=hint) from None
 
 
 def read_bytes(path: Path, hint: str) -> bytes:
