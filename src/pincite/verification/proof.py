@@ -39,7 +39,6 @@ from pincite.verification.snippets import check_code, on_one_line
 from pincite.verification.verdicts import ASKED_AGAIN, VERDICTS, Facts, Stance, facts_of, stance_of
 
 # Modal verbs that a passage has and a statement drops: "may leak" told as "leaks". A hint for the judge, no verdict.
-
 # Closed classes of grammar (English, German, French, Spanish): what may be, and what is only advised. Lower case only:
 # "May" is a month, and no modal verb opens a statement.
 _POSSIBLE: Final = (

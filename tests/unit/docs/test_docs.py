@@ -74,7 +74,10 @@ def test_toml_blocks_are_toml_and_settings_are_settings(place: str, code: str) -
         Settings.model_validate(found)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+LINKING = [*PAGES, *ROOT.glob("*.md"), *(ROOT / "examples").rglob("*.md")]
+
+
+@pytest.mark.parametrize("page", LINKING, ids=[str(page.relative_to(ROOT)) for page in LINKING])
 def test_links_lead_to_pages(page: Path) -> None:
     written = FENCE.sub("", page.read_text(encoding="utf-8"))
     missing = [link for link in LINK.findall(written) if not (page.parent / link).exists()]
@@ -176,6 +179,20 @@ def test_decisions_name_modules_that_are_there() -> None:
             if first in layers and rest[0] not in ("py", "js", "sqlite", "txt") and place.is_dir():
                 found = (place / rest[0]).is_dir() or (place / f"{rest[0]}.py").is_file()
                 missing += [] if found else [f"{page.name}: {name}"]
+    assert missing == []
+
+
+def test_the_map_of_modules_names_modules_that_are_there() -> None:
+    source = ROOT / "src" / "pincite"
+    table = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("| package | modules |")[2]
+    rows = [row.split("|") for row in table.partition("\n\n")[0].splitlines()[2:]]
+    assert len(rows) > 10
+    missing = []
+    for _, packages, modules, _ in rows:
+        places = [source, *(source / name for name in re.findall(r"`(\w+)`", packages))]
+        names = re.findall(r"`([a-z_/]+?)/?`", modules.replace("`tests/fakes`", ""))
+        there = {name for name in names for at in places if (at / name).is_dir() or (at / f"{name}.py").is_file()}
+        missing += [name for name in names if name not in there]
     assert missing == []
 
 
