@@ -28,7 +28,7 @@ def content_odds(rows: Sequence[Sequence[float]], votes: str) -> list[float]:
         votes: whose votes they hold: `ONE`, the cheap reader's alone, or `BOTH`.
     """
     log_odds = content_trees.both if votes == BOTH else content_trees.one
-    return [1.0 / (1.0 + math.exp(-log_odds(row))) for row in rows]
+    return [_odd(log_odds(row)) for row in rows]
 
 
 def agreed(odds: Sequence[float], sizes: Sequence[int], groups: Sequence[Hashable]) -> list[float]:
@@ -40,15 +40,24 @@ def agreed(odds: Sequence[float], sizes: Sequence[int], groups: Sequence[Hashabl
     members: dict[Hashable, list[int]] = {}
     for index, group in enumerate(groups):
         members.setdefault(group, []).append(index)
-    moved = list(odds)
+    agreeing = list(odds)
     for indexes in members.values():
         if len(indexes) < _GROUP_MIN:
             continue
         weights = [max(sizes[index], 1) for index in indexes]
         mean = sum(logits[index] * weight for index, weight in zip(indexes, weights, strict=True)) / sum(weights)
         for index in indexes:
-            moved[index] = 1.0 / (1.0 + math.exp(-((1 - _AGREEMENT) * logits[index] + _AGREEMENT * mean)))
-    return moved
+            agreeing[index] = _odd((1 - _AGREEMENT) * logits[index] + _AGREEMENT * mean)
+    return agreeing
+
+
+def moved(odds: Sequence[float], by: float) -> list[float]:
+    """The probabilities, each moved by so many log-odds."""
+    return [_odd(_logit(odd) + by) for odd in odds]
+
+
+def _odd(logit: float) -> float:
+    return 1.0 / (1.0 + math.exp(-logit))
 
 
 def _logit(odd: float) -> float:

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import compress, islice, takewhile
+from itertools import compress
 
 from lxml import etree
 from lxml.html import HtmlElement
@@ -18,7 +18,7 @@ from lxml.html import HtmlElement
 from pincite.domain.frozen import dataclass
 from pincite.domain.page import Block, BlockKind
 from pincite.fetch.extractors.blocks import Found
-from pincite.fetch.extractors.classifier import BOTH, ONE, agreed, best_threshold, content_odds
+from pincite.fetch.extractors.classifier import BOTH, ONE, agreed, best_threshold, content_odds, moved
 from pincite.fetch.extractors.documentation import header_menus
 from pincite.fetch.extractors.dom import Page
 from pincite.fetch.extractors.features import (
@@ -57,13 +57,17 @@ _FAR_LESS = 10
 # Of the words of the text: what a headline may cost that the labels leave out. Chosen on half of the 833 pages by site
 # (words .8790 to .8794, from .007 on shingles fall), on the other .8792 to .8788; all headlines cost .007 on shingles.
 _HEADING_SHARE = 0.005
-# A text of so many headings has a structure: its main heading comes back however short it is, and so do the headings of
-# sections that kept half of their words. Chosen likewise: shingles -.0003, on the other half -.0002.
+# A text of so many headings has a structure: its main heading comes back however short it is. Chosen likewise: shingles
+# -.0003, on the other half -.0002.
 _STRUCTURED_HEADINGS = 6
-# So many headings are kept on hardly any article.
-_REFERENCE_HEADINGS = 10
-# Blocks: a section that lost so few among kept neighbours lost them by mistake.
-_SHORT_SECTION = 12
+# So many headings, terms, tables and listings are kept on hardly any article.
+_REFERENCE_PARTS = 10
+# Of the words of the text: what holds so much of it is its container. With .8 alike.
+_HOLDS_TEXT = 0.9
+# A text with fewer such parts is an article: pages of goods and lists taught the trees to think more of what stands
+# beside one. Chosen on half of the pages by site (three divisions, with `_whole`: shingles .9693 to .9722, words .8773
+# to .8781, segments .9391 to .9442), on the other .9599 to .9641, .8822 to .8841, .9063 to .9090.
+_PROSE_PARTS, _STRICTER = 3, 0.3
 _STANDS_BETWEEN = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.LIST_ITEM, BlockKind.QUOTATION})
 # Words of an article beside which comments are apart from the text; with fewer the page is a thread. With 40, 80 and
 # 200 alike: words .8754 to .8769, segments .9226 to .9233 (forums .781 to .789: comments below answers).
@@ -168,29 +172,6 @@ def with_section_headings(kept: Sequence[bool], levels: Sequence[int], around: S
     return shown
 
 
-def with_inner_sections(kept: Sequence[bool], levels: Sequence[int], around: Sequence[bool]) -> list[bool]:
-    """What is kept, and on a page of many headings the sections between others that are kept ("See also").
-
-    Such a page is a reference: a section that was left out between two of its entries is a part of it.
-    """
-    shown = list(kept)
-    if sum(keep and level > 0 for keep, level in zip(kept, levels, strict=True)) < _REFERENCE_HEADINGS:
-        return shown
-    last = max(index for index, keep in enumerate(kept) if keep)
-    start = kept.index(True)
-    while start <= last:
-        end = start + 1
-        while end <= last and not levels[end]:
-            end += 1
-        section = range(start, end)
-        missing = sum(not kept[index] for index in section)
-        if levels[start] and missing <= _SHORT_SECTION and not any(around[index] for index in section):
-            for index in section:
-                shown[index] = True
-        start = end
-    return shown
-
-
 def _bare(text: str) -> str:
     """The words of a text, lower-case."""
     return f" {' '.join(_WORD.findall(text.casefold()))} "
@@ -254,8 +235,9 @@ class Layout:
         """Which blocks are content, by what each is likely to be and by the kind of page."""
         if self.records:
             odds = agreed(odds, self.sizes, self.shapes)
-        least, _ = best_threshold(odds, self.sizes)
-        kept = [odd >= least for odd in odds]
+        kept = self._likeliest(odds)
+        if not self.records and self._parts(kept) < _PROSE_PARTS:
+            kept = self._likeliest(moved(odds, -_STRICTER))
         if sum(self.sizes) < _TINY_WORDS:
             kept = [keep or plain for keep, plain in zip(kept, self.plain, strict=True)]
         kept = self._filled(kept)
@@ -263,13 +245,42 @@ class Layout:
             if not kept[index] and kept[index + 1] and self.leading[index]:
                 kept[index] = True
         kept = with_section_headings(kept, self.levels, self.around)
-        kept = self._without_holes(with_inner_sections(kept, self.levels, self.around))
-        kept = self._to_the_end(kept)
+        kept = self._without_holes(kept)
         kept = without_last_headings(kept, [level > 0 for level in self.levels])
         kept = with_section_headings(kept, self.levels, self.around)
-        kept = self._without_menus(self._with_headings_of_sections(kept))
-        kept = [keep or post for keep, post in zip(self._with_main_heading(kept), self.posts, strict=True)]
+        kept = self._whole(self._with_main_heading(self._without_menus(kept)))
+        kept = [keep or post for keep, post in zip(kept, self.posts, strict=True)]
         return [keep and not apart for keep, apart in zip(kept, self.apart(kept), strict=True)]
+
+    def _likeliest(self, odds: Sequence[float]) -> list[bool]:
+        least, _ = best_threshold(odds, self.sizes)
+        return [odd >= least for odd in odds]
+
+    def _parts(self, kept: Sequence[bool]) -> int:
+        """How many headings, terms, tables and listings are kept."""
+        parts = (level > 0 or kind in _REFERENCED for level, kind in zip(self.levels, self.kinds, strict=True))
+        return sum(compress(parts, kept))
+
+    def _whole(self, kept: list[bool]) -> list[bool]:
+        """What is kept, and in a reference all that is plain in the container of the text, if half of that was kept.
+
+        The trees were trained on articles, between and below whose parts other things stand. A manual has no teasers
+        between its sections, and does not end before its last: lists without sentences, a chapter of one line are text.
+        """
+        if self.records or self._parts(kept) < _REFERENCE_PARTS:
+            return kept
+        words: Counter[int] = Counter()
+        for size, holders in compress(zip(self.sizes, self.holders, strict=True), kept):
+            words.update(dict.fromkeys(holders, size))
+        least = _HOLDS_TEXT * sum(compress(self.sizes, kept))
+        chains = (holders[::-1] for holders in compress(self.holders, kept))
+        found = ((depth, at) for chain in chains for depth, at in enumerate(chain) if words[at] >= least)
+        _, text = max(found, default=(0, None))
+        inside = [plain and text in holders for plain, holders in zip(self.plain, self.holders, strict=True)]
+        left = sum(size for size, keep, own in zip(self.sizes, kept, inside, strict=True) if keep and own)
+        if 2 * left < sum(compress(self.sizes, inside)):
+            return kept
+        return [keep or own for keep, own in zip(kept, inside, strict=True)]
 
     def apart(self, kept: Sequence[bool]) -> Sequence[bool]:
         """Which blocks are comments of readers, apart from the text that is kept; of a thread those on its posts."""
@@ -311,7 +322,7 @@ class Layout:
         Paragraphs full of links are as much a part of a manual as those around them, and so is each of its definition
         lists. On pages of fewer headings this would bring back teasers inside articles.
         """
-        if self._headings(kept) + self._terms(kept) < _REFERENCE_HEADINGS:
+        if self._headings(kept) + self._terms(kept) < _REFERENCE_PARTS:
             return kept
         words: Counter[int] = Counter()
         left: Counter[int] = Counter()
@@ -329,37 +340,6 @@ class Layout:
             near = over if self.kinds[index] in _REFERENCED else [at for at in over if at in holders[:2]]
             shown[index] = any(2 * left[holder] >= words[holder] for holder in near)
         return shown
-
-    def _to_the_end(self, kept: list[bool]) -> list[bool]:
-        """What is kept, and on a page of many headings the sections after it that go on in the same container.
-
-        The trees were trained on articles, below which other things stand; a manual does not end before its last
-        chapter, nor in the middle of the one before. A heading of a level not met before ends it, and so do lists of
-        links with no text after them.
-        """
-        if self._headings(kept) + self._terms(kept) < _REFERENCE_HEADINGS:
-            return kept
-        words: Counter[int] = Counter()
-        for size, holders in compress(zip(self.sizes, self.holders, strict=True), kept):
-            words.update(dict.fromkeys(holders, size))
-        half = sum(compress(self.sizes, kept)) / 2
-        first = start = len(kept) - kept[::-1].index(True)
-        most = next((holder for holder in self.holders[start - 1] if words[holder] >= half), None)
-        levels = Counter(level for level, keep in zip(self.levels, kept, strict=True) if keep and level)
-        entries = (
-            kind in _REFERENCED and plain and most in holders
-            for kind, plain, holders in zip(self.kinds, self.plain, self.holders, strict=True)
-        )
-        last = start + sum(takewhile(bool, islice(entries, start, None)))
-        while start < len(kept) and (levels[self.levels[start]] > 1 if self.levels[start] else start == first):
-            end = next((index for index in range(start + 1, len(kept)) if self.levels[index]), len(kept))
-            section = range(start, end)
-            if any(self.around[at] or most not in self.holders[at] for at in section):
-                break
-            told = self.levels[start] and end > start + 1
-            last = end if told and all(self.plain[at] for at in section) else last
-            start = end
-        return [keep or first <= index < last for index, keep in enumerate(kept)]
 
     def _without_menus(self, kept: list[bool]) -> list[bool]:
         """What is kept, but for the menus in the page's headers; they stay on a page that has next to nothing else."""
@@ -387,29 +367,6 @@ class Layout:
 
     def _terms(self, kept: Sequence[bool]) -> int:
         return sum(keep and kind is BlockKind.TERM for keep, kind in zip(kept, self.kinds, strict=True))
-
-    def _with_headings_of_sections(self, kept: list[bool]) -> list[bool]:
-        """What is kept, and in a text of several headings those below the first level whose section kept half.
-
-        What stands right below them, say a box of related links, may have been left out.
-        """
-        if self._headings(kept) < _STRUCTURED_HEADINGS:
-            return kept
-        shown = list(kept)
-        open_headings: list[int] = []
-        words, left = [0] * len(kept), [0] * len(kept)
-        for index, level in enumerate(self.levels):
-            while level and open_headings and self.levels[open_headings[-1]] >= level:
-                open_headings.pop()
-            for heading in open_headings:
-                words[heading] += self.sizes[index]
-                left[heading] += self.sizes[index] if kept[index] else 0
-            if level:
-                open_headings.append(index)
-        for index, level in enumerate(self.levels):
-            if level > 1 and not self.around[index] and 0 < words[index] <= 2 * left[index]:
-                shown[index] = True
-        return shown
 
 
 def layout_of(found: Sequence[Found], rows: Sequence[Sequence[float]], page: Page, metadata: Metadata) -> Layout:
