@@ -94,7 +94,8 @@ def content(task: Task, progress: Progress) -> Content:
     for item in printable:
         first.setdefault(_place(item), item)
     opening = dict.fromkeys(_place(item) for item in _answer(printable, status))
-    answer = tuple(Line(first[at].claim.text, (first[at],), _label(first[at], labels)) for at in opening)
+    documents = {page.url: page.document for page in progress.pages}
+    answer = tuple(_answer_lines([first[at] for at in opening], labels, documents))
     sections = []
     printed: set[tuple[str, int]] = set()
     for part in parts:
@@ -105,7 +106,6 @@ def content(task: Task, progress: Progress) -> Content:
             if status[part.text].status is PartStatus.NOT_HERE:
                 heading = f"{NEAREST}: {heading}" if len(parts) > 1 else NEAREST
             sections.append(_section(heading, items, query_terms(part.standalone), labels))
-    documents = {page.url: page.document for page in progress.pages}
     here = [item for item in proven if _is_here(item, status)]  # what only touches on the question has no key numbers
     sections += _around(Content(answer, tuple(sections)), here, task.style.length, labels, documents)
     unresolved = tuple(Line(item.claim.text, (item,), opens=True) for item in printable if item.unresolved)
@@ -158,6 +158,18 @@ def _around(
             " ".join(filter(None, (SECTION_BY_SECTION, title and f"of {title}"))) if form is NoteForm.POINT else ""
         )
         yield DraftedSection(heading, lines, kind, (block,))
+
+
+def _answer_lines(
+    items: Sequence[VerifiedClaim], labels: Mapping[str, str], documents: Mapping[str, Document]
+) -> Iterator[Line]:
+    """The lines of the short answer; "Seconds to wait for it" says nothing without the term that it is said of."""
+    before = ""
+    for item in items:
+        is_entry = any(piece.role is ContextRole.TERM for piece in item.claim.evidence[0].context)
+        label = (_under(item, labels, documents) if is_entry else _label(item, labels)).rstrip(" :")
+        yield Line(item.claim.text, (item,), "" if is_entry and label == before else label)
+        before = label
 
 
 def _tells_figure(item: VerifiedClaim, documents: Mapping[str, Document]) -> bool:

@@ -236,6 +236,17 @@ async def test_a_word_that_only_begins_like_a_no_may_open_an_answer(bench: Any) 
     ]
 
 
+async def test_what_is_said_under_a_term_answers_behind_the_term(bench: Any) -> None:
+    told = "Seconds to wait for the first owl in the box. So many seconds to wait for the first owl are usual."
+    page = f"# Owl boxes\n\nowl_wait :: {told}"
+    report = (
+        await bench({"https://owls.test/": page}).service().run(Task("How many seconds to wait for the first owl?"))
+    )
+    said = [(sentence.label, sentence.text.split()[0]) for sentence in report.summary.sentences]
+    assert said == [("owl_wait", "Seconds"), ("", "So")]
+    assert "owl_wait: Seconds to wait" in report.markdown
+
+
 async def test_one_step_of_several_opens_no_answer(bench: Any) -> None:
     page = (
         "# Owl boxes\n\nBefore you hang an owl box on a barn:\n\n1. Saw the boards of larch for the barn.\n\n"
