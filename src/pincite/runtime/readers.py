@@ -162,6 +162,9 @@ class ReaderPool(Generic[T]):
         self._closed.set()
         for worker in tuple(self._running):
             worker.process.kill()
+        self._end_idle()
+
+    def _end_idle(self) -> None:
         while True:
             try:
                 idle = self._idle.get_nowait()
@@ -216,6 +219,8 @@ class ReaderPool(Generic[T]):
             self._idle.put(None)
         else:
             self._idle.put(worker)
+            if self._closed.is_set():  # since it was looked at: nobody else ends this one
+                self._end_idle()
 
 
 class _Watch:

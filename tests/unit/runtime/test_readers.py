@@ -220,6 +220,21 @@ def test_text_that_looks_like_half_a_character_comes_through() -> None:
     assert unpack(Document, pack(document)) == document
 
 
+def test_a_process_given_back_while_its_pool_closes_is_ended() -> None:
+    pool = one()
+    idle: Any = pool._idle
+    given, put = [], idle.put
+
+    def late(worker: Any) -> None:
+        pool.close()
+        given.append(worker)
+        put(worker)
+
+    idle.put = late  # the moment between looking and giving back
+    assert pool.extract(PAGE, URL, "text/html").text
+    assert [worker.process.returncode for worker in given] == [-signal.SIGKILL]
+
+
 def test_an_answer_larger_than_any_document_is_not_waited_for() -> None:
     with one() as pool:
         pool._command = taken_over(b"[", MAX_REPLY_BYTES + 1)
