@@ -49,12 +49,13 @@ class RecordedModel(ModelFake):
     def __init__(self, recording: Mapping[str, Any]) -> None:
         super().__init__()
         self._book = recording
+        self._judgements = {_said(text): rows for text, rows in recording["judgements"].items()}
         self._judged: defaultdict[str, int] = defaultdict(int)
         self._composed = 0
         self.missed: list[str] = []
         """Statements that it was asked about and has no judgement of."""
         self.unseen: list[str] = []
-        """Lines that its report named and that it was not shown."""
+        """Passages that it chose and lines that its report named, and that it was not shown."""
 
     def answer(self, seen: Seen) -> Json:
         """The recorded answer, in the ids of this prompt."""
@@ -66,6 +67,7 @@ class RecordedModel(ModelFake):
                 ids = {_begun(text): name for name, text in seen.citable.items()}
                 rounds = self._book.get("chosen", [])
                 known = rounds[self._composed] if self._composed < len(rounds) else []
+                self.unseen += [text for text in known if text not in ids]
                 return {"passages": [ids[text] for text in known if text in ids]}
             case "compose":
                 self._composed += 1
@@ -91,7 +93,7 @@ class RecordedModel(ModelFake):
         return made
 
     def _judgement(self, seen: Seen, name: str, text: str) -> Json:
-        rows = self._book["judgements"].get(text)
+        rows = self._judgements.get(_said(text))
         if not rows:
             self.missed.append(text)
             return {"id": name, "label": "absent", "lines": []}
@@ -121,10 +123,15 @@ def _runs(names: Iterable[str]) -> list[str]:
     """Each id of `p3 p5-p7`."""
     found: list[str] = []
     for name in names:
-        low, _, high = name.rstrip("+").partition("-")
+        low, _, high = name.partition("+")[0].partition("-")
         last = (high or low).lstrip("p")
         found += [f"p{number}" for number in range(int(low.lstrip("p")), int(last) + 1)]
     return found
+
+
+def _said(statement: str) -> str:
+    """The statement without its last mark: a colon may have become a full stop."""
+    return statement.rstrip(".:")
 
 
 def _begun(offered: str) -> str:

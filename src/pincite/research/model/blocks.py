@@ -84,6 +84,8 @@ def planned(
     for block in blocks:
         if block.form == CODE:
             own = [said for said in block.items if said.derived and said.text.strip()]
+            if own and made:
+                made[-1] = _closed(made[-1])
             made += [
                 Planned(BlockForm.CODE, ((replace(propose(said), after=before, is_code=True),),)) for said in own[:1]
             ]
@@ -108,6 +110,15 @@ def planned(
             rows = zip(items, befores, strict=False)
             made.append(Planned(form, tuple((replace(propose(i), after=heading, before=b),) for i, b in rows)))
     return tuple(made), tuple(over)
+
+
+def _closed(block: Planned) -> Planned:
+    """The block with a full stop in place of a last colon: code that follows may not be proven."""
+    *before, last = block.items or ((),)
+    if not last or not last[-1].text.endswith(":"):
+        return block
+    closed = replace(last[-1], text=f"{last[-1].text[:-1]}.")
+    return replace(block, items=(*before, (*last[:-1], closed)))
 
 
 def leaning(written: Sequence[ComposedSentence], propose: Propose) -> tuple[Proposed, ...]:
@@ -174,7 +185,10 @@ def laid_out(blocks: Sequence[Planned], checked: Mapping[int, Checked], told: se
             lines: list[Line] = []
             for said in item:
                 found = checked[id(said)]
-                lines += [found.line] if found.line is not None else own_words(found.items, told)
+                if found.line is not None:
+                    lines.append(found.line)
+                elif not said.is_code:
+                    lines += own_words(found.items, told)
             if block.form is BlockForm.PARAGRAPH:
                 items += [tuple(lines)] if lines else []
             else:
