@@ -313,17 +313,20 @@ class Engine(Archive):
                 async for event in receive:
                     yield event
 
-    async def index(self, path: Path, *, vectors: bool = False) -> IndexReport:
+    async def index(
+        self, path: Path, *, vectors: bool = False, progress: Callable[[str], None] = lambda said: None
+    ) -> IndexReport:
         """Make a folder, WARC or WACZ searchable without naming it; only what changed is read again.
 
         Args:
             path: of the pages.
             vectors: also make the vectors of passages that are missing, where the settings rank by
                 meaning; without them they are made for what questions meet.
+            progress: hears often, in another thread, how far it is ("120 pages read").
 
         Errors: LibraryNotFound, ArchiveCorrupt, InvalidInput, Locked, StorageUnavailable, StorageFull.
         """
-        return await self._parts.index(path, vectors=vectors)
+        return await self._parts.index(path, vectors=vectors, progress=progress)
 
     async def summarize(
         self, target: str, *, sentences: int = 8, from_record: bool = False, spending: "Spending | None" = None

@@ -8,6 +8,7 @@ from pincite.domain.errors import InvalidInput, InvalidSetting, LibraryNotFound
 from pincite.domain.events import Event, EventType
 from pincite.engine import Engine
 from pincite.settings import Settings
+from pincite.surfaces.cli import progress
 from pincite.surfaces.http.serving import engine_opener
 from pincite.wiring import libraries
 from pincite.wiring.sources import Sources, resolve_libraries, resolve_sources
@@ -107,3 +108,27 @@ async def test_a_folder_is_read_when_its_run_is_worked_on(tmp_path: Path, monkey
     reading = [event.data for event in told if event.type is EventType.LIBRARY_READ]
     assert reading == [{"library": "notes", "pages": 1}, {"library": "notes", "pages": 2}]
     assert told[2].type is EventType.RUN_STARTED, "the time that a run may take has not begun before"
+
+
+async def test_indexing_tells_how_far_it_is(tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    for name in ("bees", "boats"):
+        (folder / f"{name}.html").write_text(
+            f"<h1>{name}</h1><p>The {name} are counted by the harbour in spring.</p>"
+        )
+    told: list[str] = []
+    async with Engine(settings(tmp_path / "home", embeddings="none")) as engine:
+        await engine.index(folder, progress=told.append)
+    assert told == ["1 page read", "2 pages read"]
+
+
+def test_without_a_terminal_what_takes_long_says_a_line_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress.told_how_far() as tell:
+        tell("1 page read")
+        assert capsys.readouterr().err == "", "not of what is done soon"
+        monkeypatch.setattr(progress, "_A_LINE_EVERY_S", 0.0)
+        tell("vectors of 64 of 14,362 passages")
+    assert capsys.readouterr().err == "vectors of 64 of 14,362 passages\n"

@@ -270,15 +270,24 @@ class OpenLibraries:
         by_path = {path: library for (path, _), library in self._opened.items()}  # words are the same for all
         return () if sources.providers else tuple(by_path[path] for path in sources.libraries)
 
-    def index(self, path: Path, vectors: bool = False) -> IndexReport:
+    def index(self, path: Path, vectors: bool, said: Callable[[str], None]) -> IndexReport:
         """What indexing the folder did; it is searched from now on when no source is named. Blocks."""
+
+        def made(done: int, of: int) -> None:
+            _stop_when_cancelled(done, "")
+            said(f"vectors of {done:,} of {of:,} passages")
+
+        def read(pages: int, place: str) -> None:
+            _stop_when_cancelled(pages, place)
+            said(f"{pages:,} {'page' if pages == 1 else 'pages'} read")
+
         wanted = path.expanduser().resolve()
         library = self._open(wanted, self._settings)
-        report = library.refresh(_stop_when_cancelled)
+        report = library.refresh(read)
         # After it was read: a folder that can't be is no source.
         remember_library(self._settings, wanted)
         if vectors:
-            library.make_vectors(lambda done, of: _stop_when_cancelled(done, ""))
+            library.make_vectors(made)
         return report
 
     def _open(self, path: Path, settings: Settings) -> "LocalLibrary":

@@ -1,6 +1,6 @@
 """What an engine works with: stores, services, roles. Each is built on first use and closed with the engine."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -388,9 +388,9 @@ class Parts(OpenStores):
             await self._libraries.vet(path)
         await self._search(replace(sources, libraries=()))
 
-    async def index(self, path: Path, *, vectors: bool = False) -> IndexReport:
+    async def index(self, path: Path, *, vectors: bool, progress: Callable[[str], None]) -> IndexReport:
         """Index a library and remember it as one that is searched when no source is named."""
-        return await anyio.to_thread.run_sync(self._libraries.index, path, vectors)
+        return await anyio.to_thread.run_sync(self._libraries.index, path, vectors, progress)
 
     # ---- building ----
 

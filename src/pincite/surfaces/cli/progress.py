@@ -36,6 +36,8 @@ QUIET = frozenset(
 LIVE_LINES = 8
 # Rounds that are told of without `-v`: a log should stay short however long a run goes on.
 TOLD_ROUNDS = 4
+# Where nothing can move, often enough to see that it goes on. Chosen, not measured.
+_A_LINE_EVERY_S: Final = 10.0
 # Which member of an event says the most in a word.
 _SAID_BY = {
     EventType.CLAIM_VERIFIED: "verdict",
@@ -51,7 +53,7 @@ def live_progress(*, verbose: bool = False) -> Iterator[Show]:
     """A function to call with each event; `verbose` prints each of them. The report itself is printed once, after."""
     if verbose:
         yield lambda event: note(line) if (line := describe(event)) else None
-    elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+    elif _in_terminal():
         with _live() as show:
             yield show
     else:
@@ -194,6 +196,30 @@ def _live() -> Iterator[Show]:
 
         yield show
     note(f"{time.monotonic() - started:.1f} s: {progress.summary()}")
+
+
+@contextmanager
+def told_how_far() -> Iterator[Callable[[str], None]]:
+    """Something to tell how far a long work is: a line that moves in a terminal, else a line now and then on stderr."""
+    if _in_terminal():
+        from rich.console import Console
+
+        with Console(stderr=True).status("reading") as status:
+            yield lambda said: status.update(printable(said))
+        return
+    last_s = time.monotonic()
+
+    def tell(said: str) -> None:
+        nonlocal last_s
+        if time.monotonic() - last_s >= _A_LINE_EVERY_S:
+            last_s = time.monotonic()
+            note(said)
+
+    yield tell
+
+
+def _in_terminal() -> bool:
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
 PAGE_STATES = {

@@ -40,7 +40,10 @@ def index(
     """Index local pages. Running it again reads only what changed."""
 
     async def indexed(engine: "Engine") -> "list[IndexReport]":
-        return [await engine.index(path, vectors=not words_only) for path in paths]
+        from pincite.surfaces.cli.progress import told_how_far
+
+        with told_how_far() as told:
+            return [await engine.index(path, vectors=not words_only, progress=told) for path in paths]
 
     stopped = "Stopped; pages that were indexed are kept. The same command goes on."
     summaries = of_engine(indexed, {"home": home}, as_json=as_json, stopped=lambda: stopped)
