@@ -114,9 +114,7 @@ async def test_indexing_tells_how_far_it_is(tmp_path: Path) -> None:
     folder = tmp_path / "pages"
     folder.mkdir()
     for name in ("bees", "boats"):
-        (folder / f"{name}.html").write_text(
-            f"<h1>{name}</h1><p>The {name} are counted by the harbour in spring.</p>"
-        )
+        (folder / f"{name}.html").write_text(f"<h1>{name}</h1><p>The {name} are counted by the harbour in spring.</p>")
     told: list[str] = []
     async with Engine(settings(tmp_path / "home", embeddings="none")) as engine:
         await engine.index(folder, progress=told.append)

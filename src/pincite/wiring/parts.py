@@ -388,7 +388,9 @@ class Parts(OpenStores):
             await self._libraries.vet(path)
         await self._search(replace(sources, libraries=()))
 
-    async def index(self, path: Path, *, vectors: bool, progress: Callable[[str], None]) -> IndexReport:
+    async def index(
+        self, path: Path, *, vectors: bool = False, progress: Callable[[str], None] = lambda said: None
+    ) -> IndexReport:
         """Index a library and remember it as one that is searched when no source is named."""
         return await anyio.to_thread.run_sync(self._libraries.index, path, vectors, progress)
 
