@@ -1,12 +1,16 @@
 """What the setting `source` means, on a person's machine and on a server."""
 
+import threading
+from contextlib import suppress
 from pathlib import Path
 
+import anyio
 import pytest
 
 from pincite.domain.errors import InvalidInput, InvalidSetting, LibraryNotFound
 from pincite.domain.events import Event, EventType
 from pincite.engine import Engine
+from pincite.library.local import LocalLibrary
 from pincite.settings import Settings
 from pincite.surfaces.cli import progress
 from pincite.surfaces.http.serving import engine_opener
@@ -108,6 +112,27 @@ async def test_a_folder_is_read_when_its_run_is_worked_on(tmp_path: Path, monkey
     reading = [event.data for event in told if event.type is EventType.LIBRARY_READ]
     assert reading == [{"library": "notes", "pages": 1}, {"library": "notes", "pages": 2}]
     assert told[2].type is EventType.RUN_STARTED, "the time that a run may take has not begun before"
+
+
+async def test_a_library_that_several_runs_begin_with_is_opened_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = threading.Barrier(2)
+    real, made = libraries._library, []
+
+    def opened(path: Path, given: Settings) -> LocalLibrary:
+        with suppress(threading.BrokenBarrierError):
+            both.wait(0.5)  # passes only where another one is here, too
+        made.append(real(path, given))
+        return made[-1]
+
+    monkeypatch.setattr(libraries, "_library", opened)
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "bees.html").write_text("<h1>Bees</h1><p>They are counted in spring.</p>")
+    async with Engine(settings(tmp_path / "home", embeddings="none")) as engine, anyio.create_task_group() as group:
+        for _ in range(2):
+            group.start_soon(engine._parts._libraries.vet, tmp_path / "pages")
+    assert len(made) == 1
 
 
 async def test_indexing_tells_how_far_it_is(tmp_path: Path) -> None:

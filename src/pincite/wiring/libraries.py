@@ -1,6 +1,7 @@
 """The local libraries of an engine, each opened once and brought up to date, and what ranks their passages."""
 
 import json
+import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
@@ -228,6 +229,7 @@ class OpenLibraries:
         self._opened: dict[tuple[Path, str], LocalLibrary] = {}
         self._refreshed: set[tuple[Path, str]] = set()
         self._refreshing = anyio.Lock()
+        self._opening = threading.Lock()
 
     async def vet(self, path: Path) -> None:
         """Refuse a folder that is no library; no page is read. Errors: LibraryNotFound, and those of its index."""
@@ -292,8 +294,9 @@ class OpenLibraries:
 
     def _open(self, path: Path, settings: Settings) -> "LocalLibrary":
         key = (path, settings.embeddings)
-        if key not in self._opened:
-            library = _library(path, settings)
-            self._kept.on_close(library.close)
-            self._opened[key] = library
+        with self._opening:  # runs begin together: a new index that two open at once is locked for one of them
+            if key not in self._opened:
+                library = _library(path, settings)
+                self._kept.on_close(library.close)
+                self._opened[key] = library
         return self._opened[key]
