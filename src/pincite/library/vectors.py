@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pincite.domain.errors import PinciteError
-from pincite.library.schema import mapped
+from pincite.library.schema import mapped, switch_to_wal
 from pincite.ranking.passages import KEY_BYTES, passage_text
 from pincite.ranking.vectors import KnownVectors
 
@@ -67,7 +67,7 @@ class VectorFile:
     def _open(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._file, timeout=_BUSY_S)
         try:
-            connection.execute("PRAGMA journal_mode=WAL")
+            switch_to_wal(connection, _BUSY_S)
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
