@@ -30,7 +30,7 @@ from pincite.domain.report import PARTIAL_MARK, ReportClaim, ReportEvidence, evi
 from pincite.text.context import numbered, passage_in_context
 from pincite.verification.facts import check_facts
 from pincite.verification.quotes import is_quoted
-from pincite.verification.snippets import check_code
+from pincite.verification.snippets import check_code, stands_in
 from pincite.verification.verdicts import VERDICTS, Stance, facts_of, states_nothing
 
 # What is stored of the page that an item of evidence was cut from.
@@ -82,7 +82,7 @@ class Proofs:
         passages = passages_of(self._stored, item.rests_on)
         if passages is None:
             return  # what is not stored is told already
-        quoted = is_quoted(item.text, passages)
+        quoted = (stands_in if item.is_code else is_quoted)(item.text, passages)
         if item.proof is Proof.QUOTED or (item.proof is None and quoted):
             if item.judgement:
                 yield failed(f"{item.where}.judgement", "a sentence in its source's own words has no judge")

@@ -35,7 +35,7 @@ from pincite.text.context import numbered, pinned
 from pincite.text.tokens import terms, words
 from pincite.verification.facts import FactFinding, FactOutcome, check_facts
 from pincite.verification.quotes import is_quoted
-from pincite.verification.snippets import check_code, on_one_line
+from pincite.verification.snippets import check_code, on_one_line, stands_in
 from pincite.verification.verdicts import ASKED_AGAIN, VERDICTS, Facts, Stance, facts_of, stance_of
 
 # Modal verbs that a passage has and a statement drops: "may leak" told as "leaks". A hint for the judge, no verdict.
@@ -217,9 +217,9 @@ class _Case:
         self.case_id = case_id
         self.statement = statement
         self.lines: tuple[EvidenceLine, ...] = numbered(statement.evidence, statement.premises)
-        self.quoted = (
-            not statement.premises and not statement.by_meaning and is_quoted(statement.text, statement.evidence)
-        )
+        quotes = stands_in if statement.is_code else is_quoted
+        own_words = not statement.premises and not statement.by_meaning
+        self.quoted = own_words and quotes(statement.text, statement.evidence)
         self.facts: tuple[FactFinding, ...] = ()
         if not self.quoted and self.lines and not self._too_long:
             self.facts = statement.facts(_standing(self.lines))

@@ -7,9 +7,10 @@ meaning, which a judge decides.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
+from pincite.domain.evidence import EvidencePassage
 from pincite.text.normalise import fold
 from pincite.text.tokens import is_stop
 from pincite.verification.facts import ADDRESS, FactFinding, FactKind, FactOutcome
@@ -18,8 +19,8 @@ from pincite.verification.facts import ADDRESS, FactFinding, FactKind, FactOutco
 _TOKEN: Final = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*|\d[\w.]*\w|\d|[^\W\d]\w*")
 # What is to be filled in by who types it.
 _PLACEHOLDER: Final = re.compile(r"<[A-Za-z][\w -]*>")
-# States something in words, beside the code. `#include` and `--option` are none.
-_COMMENT: Final = re.compile(r"(?:^|\s)(?:#|//|--|;|/\*)(?:\s|$)", re.MULTILINE)
+# States something in words, beside the code. `#include`, `--option`, `git checkout -- FILE` and `cd x ; ls` are none.
+_COMMENT: Final = re.compile(r"(?:^|\s)(?:#|//|/\*)(?:\s|$)|^\s*(?:--|;)(?:\s|$)", re.MULTILINE)
 _NAME: Final = re.compile(r"[^\W\d]\w*")
 # A function or class that is there for others need not be used.
 _DEFINED: Final = re.compile(r"\b(?:def|class|function|func|fn) +([^\W\d]\w*)")
@@ -57,6 +58,16 @@ def check_code(code: str, evidence: Sequence[str]) -> tuple[FactFinding, ...]:
     found += [_finding(FactKind.ADDRESS, link, there=link in shown) for link in dict.fromkeys(_addresses(code))]
     comments = (line.strip() for line in bare.split("\n") if _COMMENT.search(line))
     return (*found, *(_finding(FactKind.QUOTED, line, there=False) for line in comments))
+
+
+def stands_in(code: str, passages: Iterable[EvidencePassage]) -> bool:
+    """Whether the rows of the code stand in a passage as they are: of code, indentation is not typography."""
+    wanted = [row.rstrip() for row in code.split("\n")]
+    for passage in passages:
+        rows = [row.rstrip() for row in passage.text.split("\n")]
+        if any(rows[at : at + len(wanted)] == wanted for at in range(len(rows) - len(wanted) + 1)):
+            return True
+    return False
 
 
 def on_one_line(code: str) -> str:

@@ -32,6 +32,7 @@ def missing(code: str) -> list[str]:
         "from depot import Pool",
         "def tidy_up(depot):\n    return depot",
         "depot tidy https://depot.test/carts",
+        "depot tidy -- carts ; depot tidy",
     ],
 )
 def test_what_the_passages_have_and_what_the_code_sets_itself_stands(code: str) -> None:
@@ -50,6 +51,8 @@ def test_what_the_passages_have_and_what_the_code_sets_itself_stands(code: str) 
         ("cart_limit = 64", ["64"]),
         ("carts_limit = 64MB", ["carts_limit"]),  # set and never used: a setting's name
         ("found = pool.carts()", ["found"]),
+        ("-- carts\ndepot tidy", ["-- carts"]),
+        ("; carts\ndepot tidy", ["; carts"]),
         ("depot tidy https://depot.test/carts/load", ["https://depot.test/carts/load"]),
         ("depot tidy https://depot.test", ["https://depot.test"]),
         ("print(cart)  # frees all memory", ["frees", "memory", "print(cart)  # frees all memory"]),

@@ -125,8 +125,10 @@ class SentenceProver:
 
 def _draft(proposed: Proposed, offered: Mapping[str, VerifiedClaim], private: Collection[str]) -> Checked:
     """The sentence without links and marks; what it can't be printed for whatever a judge says."""
-    rows = Unmarked(in_rows(without_controls(proposed.text)))
-    styled = rows if proposed.is_code else unmarked(_BULLET.sub("", plain_line(proposed.text)))
+    if proposed.is_code:
+        styled = Unmarked(in_rows(without_controls(proposed.text)))
+    else:
+        styled = unmarked(_BULLET.sub("", plain_line(proposed.text)))
     text = styled.text
     said = replace(proposed, text=text, lead=styled.lead, code=styled.code)
     items = tuple(offered[name] for name in dict.fromkeys(proposed.claims) if name in offered)[:MAX_CLAIMS]

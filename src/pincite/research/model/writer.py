@@ -86,7 +86,9 @@ class _Room:
             self.said.add(shown)
             return block
         if block.form is BlockForm.CODE:
-            return block
+            new = [said for said in block.proposed() if said.text not in self.said]
+            self.said.update(said.text for said in new)
+            return block if new else None
         if block.form in _CELLS:
             size = sum(len(said.text.split()) for said in block.proposed())
             if size > self.left:

@@ -1,6 +1,7 @@
 """Code that stands beside a told statement: offered to the writer, printed as the page has it, once, and checked."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -178,11 +179,16 @@ async def test_orders_to_machines_are_not_offered() -> None:
 MADE = "lamp = Lamp(height=41)\nfor turn in range(41):\n    lamp.light()\n    print(turn)"
 
 
-def own(text: str) -> Any:
-    """Code of the writer's own, which names the listing and the sentence about it."""
+def both(seen: Seen) -> tuple[str, ...]:
+    return listing(seen), at(seen, LIT)
+
+
+def own(text: str, lines: Callable[[Seen], Any]) -> Any:
+    """Code of the writer's own, which names these lines."""
 
     def make(seen: Seen) -> Any:
-        return block("code", said(text, listing(seen), at(seen, LIT), derived=True))
+        named = lines(seen)
+        return block("code", said(text, *((named,) if isinstance(named, str) else named), derived=True))
 
     return make
 
@@ -191,10 +197,17 @@ def lit_page() -> str:
     return PAGE.replace(CODE, f"{CODE}\nfor each in range(2):\n    lamp.light()")
 
 
-async def made(text: str, *right: str, repairs: Any = (), beside: str = LIT) -> tuple[Report, LabelJudge]:
+async def made(
+    text: str,
+    *right: str,
+    repairs: Any = (),
+    beside: str = LIT,
+    lines: Callable[[Seen], Any] = both,
+    times: int = 1,
+) -> tuple[Report, LabelJudge]:
     def compose(seen: Seen) -> Any:
         before = paragraph(said(f"{beside[:-1]}:", at(seen, beside)))
-        sections = [section("Lighting it", before, own(text)(seen))]
+        sections = [section("Lighting it", before, *(own(text, lines)(seen) for _ in range(times)))]
         return composed([said(PUT_OUT, at(seen, PUT_OUT))], sections)
 
     judge = LabelJudge({on_one_line(code): JudgementLabel.STATES for code in right})
@@ -277,3 +290,23 @@ async def test_a_check_finds_a_name_that_was_changed_in_code_though_its_record_w
     result = check_report(json.loads(dump_report(changed)), await stored(changed))
     assert result.status is CheckStatus.FAILED
     assert any("explode is not in the passage" in problem.what for problem in result.problems), result.problems
+
+
+async def test_code_in_a_pages_own_rows_is_quoted_and_no_judge_is_asked() -> None:
+    rows = "lamp.light()  # *not* before dusk\nif lamp.is_lit:\n    print(lamp)"
+    report, judge = await made(rows, lines=listing)
+    assert [(s.text, s.proof) for s in code_of(report)] == [(rows, Proof.QUOTED)]
+    assert MADE_CODE not in report.markdown
+    assert not [case for case in judge.asked if "print(lamp)" in case.statement]
+
+
+async def test_other_indentation_is_other_code() -> None:
+    moved = "if lamp.is_lit:\nprint(lamp)"
+    report, judge = await made(moved, lines=listing)
+    assert not code_of(report)
+    assert [case for case in judge.asked if "print(lamp)" in case.statement], "a judge is asked"
+
+
+async def test_the_same_code_is_printed_once() -> None:
+    report, _ = await made(MADE, MADE, times=2)
+    assert [s.text for s in code_of(report)] == [MADE]
