@@ -21,12 +21,10 @@ from pincite.domain.plan import Task
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Report, ReportStatus
 from pincite.ports import EventSink, Judge, ModelCalls, RunStore
+from pincite.runtime import telemetry
 from pincite.runtime.lease import LEASE_S, Lease, this_worker, with_lease
 from pincite.runtime.recovery import DEFECT, first_failure
-from pincite.runtime.telemetry import meter, spans
-from pincite.runtime.telemetry.logs import bind, event_line, run_line
-from pincite.runtime.telemetry.meter import METER
-from pincite.runtime.telemetry.spans import span
+from pincite.runtime.telemetry import METER, bind, event_line, run_line, span
 from pincite.settings import Settings
 from pincite.urls.masking import mask_all
 from pincite.wiring import Parts, thawed_settings
@@ -172,9 +170,9 @@ class Execution:
         line = partial(run_line, run_id=record.run_id, request_id=record.request_id)
         started_s = parts.clock.monotonic_s()
         line("run started" if record.epoch == 1 else "run goes on", profile=task.profile, epoch=record.epoch)
-        about = {spans.RUN_ID: record.run_id, spans.REQUEST_ID: record.request_id}
+        about = {telemetry.RUN_ID: record.run_id, telemetry.REQUEST_ID: record.request_id}
         try:
-            with span("research", {**about, spans.TOPIC_HASH: topic_hash(task.question)}):
+            with span("research", {**about, telemetry.TOPIC_HASH: topic_hash(task.question)}):
                 report = await with_lease(runs, record, parts.clock, work, lease=lease)
         except anyio.get_cancelled_exc_class():
             # A store that is away can't take it down: the lease ends by itself, and the cancellation goes on.
@@ -202,8 +200,8 @@ class Execution:
             await runs.finish(record.run_id, record.epoch, FINAL_STATUS[report.status], unmet)
         seconds = parts.clock.monotonic_s() - started_s
         line("run ended", status=str(FINAL_STATUS[report.status]), seconds=round(seconds, 2))
-        METER.add(meter.RUNS, 1, FINAL_STATUS[report.status])
-        METER.add(meter.RUN_SECONDS, seconds)
+        METER.add(telemetry.RUNS, 1, FINAL_STATUS[report.status])
+        METER.add(telemetry.RUN_SECONDS, seconds)
         # At the very end, when nobody needs the pages whole: what may not be kept is cut to its quotes.
         await parts.settle_run(record.run_id)
         return report
@@ -212,11 +210,11 @@ class Execution:
         sink = await self._parts.events(record, topic_hash(record.question))
         await sink.emit(EventType.RUN_FAILED, {"code": "INTERNAL", "reason": KILLS_WORKERS, "deaths": record.deaths})
         await (await self._parts.runs()).finish(record.run_id, record.epoch, RunStatus.DEAD_LETTER, KILLS_WORKERS)
-        METER.add(meter.RUNS, 1, RunStatus.DEAD_LETTER)
+        METER.add(telemetry.RUNS, 1, RunStatus.DEAD_LETTER)
         return RunStatus.DEAD_LETTER
 
     async def _finish(self, record: RunRecord, status: RunStatus, reason: str) -> None:
-        METER.add(meter.RUNS, 1, status)
+        METER.add(telemetry.RUNS, 1, status)
         with anyio.CancelScope(shield=True):
             try:
                 await (await self._parts.runs()).finish(record.run_id, record.epoch, status, reason)

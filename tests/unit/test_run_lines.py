@@ -11,7 +11,7 @@ from tests.fakes.models import ModelServer, Trouble
 from pincite.domain.errors import PinciteError
 from pincite.domain.events import Event, EventType
 from pincite.engine import Engine
-from pincite.runtime.telemetry.logs import event_line
+from pincite.runtime.telemetry import event_line
 from pincite.testing.models import ScriptedModel
 from pincite.testing.web import PUBLIC_NETWORK, PUBLIC_STAND_IN, StubWeb
 

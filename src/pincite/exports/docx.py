@@ -6,12 +6,25 @@ written as text; the only links are the web addresses of references.
 
 import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape as xml_escape
 
 from pincite.domain.evidence import Relation
-from pincite.domain.layout import Sentence, Styled
+from pincite.domain.layout import (
+    Code,
+    Grid,
+    Laid,
+    Listing,
+    Paragraphs,
+    Quotation,
+    Run,
+    Sentence,
+    SentenceKind,
+    Styled,
+    laid_out,
+    names_in,
+)
 from pincite.domain.markdown import (
     ANSWER_HEADING,
     BALANCE_WORD,
@@ -32,14 +45,7 @@ from pincite.domain.markdown import (
 )
 from pincite.domain.page import Document
 from pincite.domain.reasons import reason_text
-from pincite.domain.report import (
-    LEAD_ABOUT,
-    Reference,
-    Report,
-    ReportStatus,
-    balance_text,
-    coverage_text,
-)
+from pincite.domain.report import LEAD_ABOUT, Reference, Report, ReportStatus, balance_text, coverage_text
 from pincite.domain.signs import (
     PROOFS,
     VERDICTS,
@@ -50,7 +56,6 @@ from pincite.domain.signs import (
     refusal,
     styled_pieces,
 )
-from pincite.exports.docx_layout import CODE_FONT, write_section
 from pincite.runtime.system import needing
 
 if TYPE_CHECKING:
@@ -61,6 +66,7 @@ _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _NOTES_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.endnotes+xml"
 _SAYS = {Relation.CONTRADICTS: "says otherwise", Relation.CORROBORATES: "says the same, a judge found"}
+CODE_FONT = "DejaVu Sans Mono"
 _NO_XML = re.compile("[\ufffe\uffff]")
 
 
@@ -83,7 +89,7 @@ class DocxExporter:
 
 
 class _File:
-    """One file in the making; remembers which references have their endnote already. The pen of `write_section`."""
+    """One file in the making; remembers which references have their endnote already."""
 
     def __init__(self, word: "WordDocument", report: Report) -> None:
         self._word = word
@@ -133,7 +139,7 @@ class _File:
             self._word.add_paragraph(_text(shortened(report.question)), style="Subtitle")
         limits = constraints_text(report.constraints)
         claims, sources = len(report.claims), len(report.references)
-        counts = f"{claims} checked {_plural('statement', claims)} from {sources} {_plural('source', sources)}"
+        counts = f"{claims} checked statement{'s' * (claims != 1)} from {sources} source{'s' * (sources != 1)}"
         self._word.add_paragraph(_text(" · ".join(filter(None, (day(report.created_at), counts, limits)))))
         if report.notes:
             self._word.add_paragraph(_text(" ".join(report.notes)), style="Source")
@@ -151,10 +157,13 @@ class _File:
         report = self._report
         if report.summary.sentences:
             self._word.add_heading(ANSWER_HEADING, 1)
-            self._paragraph(report.summary.sentences)
+            answer = self._word.add_paragraph()
+            for sentence in report.summary.sentences:
+                self._sentence(answer, sentence)
         for section in report.sections:
             self._word.add_heading(_text(section.heading), 1)
-            write_section(section, self._word, self)
+            for laid in laid_out(section):
+                self._laid(laid)
         known = {reference.n for reference in report.references}
         if report.listed_conflicts():
             self._word.add_heading(CONFLICTS_HEADING, 1)
@@ -216,12 +225,69 @@ class _File:
                 quote.paragraph_format.keep_with_next = True
                 self._word.add_paragraph(_text(where), style="Source")
 
-    def _paragraph(self, sentences: Iterable[Sentence]) -> None:
-        paragraph = self._word.add_paragraph()
-        for sentence in sentences:
-            self.write(paragraph, sentence)
+    def _laid(self, laid: Laid, *, bare: bool = False) -> None:
+        """A part of a section: a list, numbered steps, a table, code, excerpts under the place they come from."""
+        match laid:
+            case Quotation():
+                head = self._word.add_paragraph(style="Source")
+                head.paragraph_format.keep_with_next = True
+                number = laid.excerpt.reference_n
+                head.add_run(_text(place_of(self._report.reference(number).title, laid.path)) + " ")
+                self._marks(head, (number,))
+                for content in laid.contents:
+                    self._laid(content, bare=True)
+            case Code():
+                for entry in laid.entries:
+                    paragraph = self._word.add_paragraph()
+                    self._pieces(paragraph, entry, bare=bare or laid.made)
+                    for run in [*paragraph.runs, *(run for link in paragraph.hyperlinks for run in link.runs)]:
+                        run.font.name = CODE_FONT
+                if laid.made:
+                    below = self._word.add_paragraph()
+                    self._numbers(below, [piece.sentence for entry in laid.entries for piece in entry])
+                    below.add_run(f" {laid.note}")
+            case Grid():
+                self._table(laid, bare=bare)
+            case Listing(numbered=True):
+                self._steps(laid.entries, bare=bare)
+            case Listing() | Paragraphs():
+                style = "List Bullet" if isinstance(laid, Listing) else "Quote" if bare else None
+                for entry in laid.entries:
+                    self._pieces(self._word.add_paragraph(style=style), entry, bare=bare)
 
-    def write(
+    def _pieces(self, paragraph: "Paragraph", pieces: Run, *, bare: bool) -> None:
+        for piece in pieces:
+            self._sentence(paragraph, piece.sentence, piece.span, bare=bare)
+
+    def _steps(self, entries: Sequence[Run], *, bare: bool) -> None:
+        """Numbers as text: those that Word makes itself go on from one list to the next."""
+        from docx.shared import Cm
+
+        for n, entry in enumerate(entries, start=1):
+            paragraph = self._word.add_paragraph(f"{n}.\t")
+            paragraph.paragraph_format.left_indent = Cm(0.8)
+            paragraph.paragraph_format.first_line_indent = Cm(-0.8)
+            paragraph.paragraph_format.tab_stops.add_tab_stop(Cm(0.8))
+            self._pieces(paragraph, entry, bare=bare)
+
+    def _table(self, grid: Grid, *, bare: bool) -> None:
+        """A table under its header, which Word repeats on each page."""
+        table: Any = self._word.add_table(len(grid.rows) + bool(grid.header), grid.width, style="Table Grid")
+        for cell, name in zip(table.rows[0].cells, grid.header, strict=False):
+            _name(cell.paragraphs[0], name, grid.code)
+        if grid.header:
+            mark = table.rows[0]._tr.get_or_add_trPr()  # noqa: SLF001  # the library has no call for it
+            mark.append(mark.makeelement(f"{{{mark.nsmap['w']}}}tblHeader"))
+        for at, row in enumerate(grid.rows, start=bool(grid.header)):
+            if grid.names:
+                place, first = at - bool(grid.header), table.cell(at, 0).paragraphs[0]
+                _name(first, grid.names[place], grid.code)
+                self._numbers(first, grid.cited(place))
+            cells = table.rows[at].cells[bool(grid.names) :]
+            for cell, pieces in zip(cells, row, strict=False):
+                self._pieces(cell.paragraphs[0], pieces, bare=bare or grid.marks_by_row)
+
+    def _sentence(
         self, paragraph: "Paragraph", sentence: Sentence, span: tuple[int, int] | None = None, *, bare: bool = False
     ) -> None:
         """A sentence or a part of it, a link to its passages, with its proof mark and, unless `bare`, its numbers."""
@@ -234,15 +300,8 @@ class _File:
             self._marks(paragraph, sentence.references)
         paragraph.add_run(" ")
 
-    def numbers(self, paragraph: "Paragraph", sentences: Iterable[Sentence]) -> None:
-        """The numbers of several sentences, each once."""
+    def _numbers(self, paragraph: "Paragraph", sentences: Iterable[Sentence]) -> None:
         self._marks(paragraph, sorted({n for sentence in sentences for n in sentence.references}))
-
-    def source(self, paragraph: "Paragraph", path: Iterable[str], n: int) -> None:
-        """Where an excerpt stands: the title of its page, the headings above it, its number."""
-        title = self._report.reference(n).title
-        paragraph.add_run(_text(place_of(title, tuple(path))) + " ")
-        self._marks(paragraph, (n,))
 
     def _marks(self, paragraph: "Paragraph", numbers: Iterable[int]) -> None:
         for index, n in enumerate(numbers):
@@ -312,14 +371,20 @@ def _styled(run: Styled) -> str:
     return f"<w:r>{f'<w:rPr>{look}</w:rPr>' * bool(look)}{'<w:br/>'.join(lines)}</w:r>"
 
 
+def _name(paragraph: "Paragraph", text: str, code: Sequence[str]) -> None:
+    """The name of a row or a column."""
+    line = one_line(text)
+    for piece in styled_pieces(Sentence(line, SentenceKind.CONNECTIVE, code=names_in(line, code))):
+        run = paragraph.add_run(piece.text)
+        run.bold = True
+        if piece.is_code:
+            run.font.name = CODE_FONT
+
+
 def _run(text: str) -> str:
     # `_text` drops the space that a run begins or ends with; here it parts the run from its neighbours.
     padded = f"{' ' if text[:1] == ' ' else ''}{_text(text)}{' ' if text[-1:] == ' ' else ''}"
     return f'<w:r><w:t xml:space="preserve">{xml_escape(padded)}</w:t></w:r>'
-
-
-def _plural(noun: str, count: int) -> str:
-    return noun if count == 1 else f"{noun}s"
 
 
 def _text(text: str) -> str:

@@ -4,7 +4,7 @@ from collections import OrderedDict
 
 from pincite.domain.frozen import dataclass
 from pincite.ports import Clock
-from pincite.runtime.telemetry.meter import BREAKERS, METER
+from pincite.runtime.telemetry import BREAKERS, METER
 
 # As many as the limiter keeps: both are kept by host.
 _MAX_KEYS = 20_000

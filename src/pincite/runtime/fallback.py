@@ -8,7 +8,7 @@ from pincite.domain.errors import StorageUnavailable
 from pincite.domain.records import CacheCounts, Entry, Reservation
 from pincite.ports import Breaker, Cache, Clock, Limiter
 from pincite.runtime.limiter import Ask, Buckets
-from pincite.runtime.telemetry.meter import FALLBACKS, METER
+from pincite.runtime.telemetry import FALLBACKS, METER
 
 T = TypeVar("T")
 Kind = TypeVar("Kind")

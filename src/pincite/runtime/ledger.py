@@ -24,11 +24,10 @@ from pincite.domain.errors import (
 from pincite.domain.events import Json
 from pincite.domain.records import Outcome, PlannedCall, SettledCall
 from pincite.ports import CallStore, Clock
+from pincite.runtime import telemetry
 from pincite.runtime.concurrency import SingleFlight
 from pincite.runtime.lease import Lease
-from pincite.runtime.telemetry import meter, spans
-from pincite.runtime.telemetry.meter import METER
-from pincite.runtime.telemetry.spans import Span, Value, span
+from pincite.runtime.telemetry import METER, Span, Value, span
 
 # A ledger for calls that belong to no run: within a budget, on no record.
 
@@ -140,7 +139,7 @@ class RunLedger:
         key, canonical = call_key(kind, request)
         outcome = self._recorded.get(key)
         if outcome is not None:
-            METER.add(meter.REPLAYED, 1, kind)
+            METER.add(telemetry.REPLAYED, 1, kind)
         if outcome is None and self._strict:
             raise Conflict(
                 f"the replay asked for a {kind} call that the run did not make: {canonical[:200]}",
@@ -186,7 +185,7 @@ class RunLedger:
         try:
             try:
                 # The key and never the request: traces leave the machine.
-                with span(planned.kind, {spans.CALL_KIND: planned.kind, spans.CALL_KEY: planned.key}) as around:
+                with span(planned.kind, {telemetry.CALL_KIND: planned.kind, telemetry.CALL_KEY: planned.key}) as around:
                     settled = await _spanned(planned, do, around)
             except PinciteError as error:
                 failure = error
@@ -230,28 +229,28 @@ async def _spanned(planned: PlannedCall, do: Callable[[], Awaitable[Outcome]], a
         made = await do()
     except PinciteError as error:
         around.failed(error.code)
-        around.set({spans.ERROR_TYPE: error.code, **_asked(planned, str(error.context.get("model") or ""))})
+        around.set({telemetry.ERROR_TYPE: error.code, **_asked(planned, str(error.context.get("model") or ""))})
         raise
-    used: dict[str, Value] = {spans.COST_USD: float(made.usage.cost_usd)}
+    used: dict[str, Value] = {telemetry.COST_USD: float(made.usage.cost_usd)}
     if made.usage.tokens_in or made.usage.tokens_out:
-        used |= {spans.INPUT_TOKENS: made.usage.tokens_in, spans.OUTPUT_TOKENS: made.usage.tokens_out}
+        used |= {telemetry.INPUT_TOKENS: made.usage.tokens_in, telemetry.OUTPUT_TOKENS: made.usage.tokens_out}
     around.set(used | _asked(planned, made.attempts[0].provider if made.attempts else ""))
     return _succeeded(made)
 
 
 def _asked(planned: PlannedCall, model: str) -> dict[str, Value]:
-    return {**spans.of_model(model)} if planned.kind == spans.OF_MODELS and model else {}
+    return {**telemetry.of_model(model)} if planned.kind == telemetry.OF_MODELS and model else {}
 
 
 def _count(planned: PlannedCall, settled: SettledCall, failure: PinciteError | None) -> None:
     kind, used = planned.kind, settled.usage
-    METER.add(meter.CALLS, 1, kind, "ok" if failure is None else failure.code)
-    METER.add(meter.CALL_SECONDS, settled.latency_ms / 1000, kind)
-    METER.add(meter.COST, float(used.cost_usd), kind)
+    METER.add(telemetry.CALLS, 1, kind, "ok" if failure is None else failure.code)
+    METER.add(telemetry.CALL_SECONDS, settled.latency_ms / 1000, kind)
+    METER.add(telemetry.COST, float(used.cost_usd), kind)
     for direction, tokens in (("in", used.tokens_in), ("out", used.tokens_out)):
-        METER.add(meter.TOKENS, tokens, direction)
+        METER.add(telemetry.TOKENS, tokens, direction)
     for tried in settled.attempts:
-        METER.add(meter.ATTEMPTS, 1, tried.provider, str(tried.outcome))
+        METER.add(telemetry.ATTEMPTS, 1, tried.provider, str(tried.outcome))
 
 
 def _dumps(value: object) -> str:

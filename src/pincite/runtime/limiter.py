@@ -12,7 +12,7 @@ import anyio
 from pincite.domain.frozen import dataclass
 from pincite.domain.records import Reservation
 from pincite.ports import Clock
-from pincite.runtime.telemetry.meter import LIMIT_SECONDS, METER
+from pincite.runtime.telemetry import LIMIT_SECONDS, METER
 
 CRITICAL, INTERACTIVE, BATCH = 0, 1, 2
 # Priorities: a critical call may use all of the burst, a batch call none of the part that is kept back.

@@ -15,7 +15,7 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
 from pincite.domain.records import CacheCounts, Entry
 from pincite.ports import Clock
-from pincite.runtime.telemetry.meter import count_cache_read
+from pincite.runtime.telemetry import count_cache_read
 from pincite.storage.tables import FileTables, Tables, TextStatements
 
 # Some way below the bound, or every write after it would prune again.

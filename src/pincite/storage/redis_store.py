@@ -19,7 +19,7 @@ from pincite.ports import Clock
 from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
 from pincite.runtime.limiter import Ask
 from pincite.runtime.system import SystemClock, needing
-from pincite.runtime.telemetry.meter import count_cache_read
+from pincite.runtime.telemetry import count_cache_read
 
 # Ways to a Redis or Valkey: its own protocol, or Upstash's REST API. Both run several commands in one trip.
 #

@@ -86,7 +86,7 @@ def _mask() -> Callable[[str], str]:
 
 def masked(value: Any) -> Any:  # plain JSON
     """The value with every secret of the settings in it, and what looks like one in its URLs, replaced."""
-    from pincite.runtime.telemetry.logs import masked as masked_by
+    from pincite.runtime.telemetry import masked as masked_by
 
     return masked_by(value, _mask())
 

@@ -24,7 +24,7 @@ from pincite.domain.version import VERSION
 from pincite.ports import Clock, RunStore
 from pincite.runtime.call_context import caller
 from pincite.runtime.system import install_extra
-from pincite.runtime.telemetry.logs import Mask, configure_logs, masked, masker
+from pincite.runtime.telemetry import Mask, configure_logs, masked, masker
 from pincite.settings import Settings, environment_names, load_settings
 from pincite.urls.masking import mask_typed
 

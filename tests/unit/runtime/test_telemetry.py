@@ -15,11 +15,10 @@ from pincite.domain.errors import NetworkError
 from pincite.domain.events import RunStatus
 from pincite.domain.records import Outcome, RunRecord
 from pincite.domain.search import ProviderAttempt
+from pincite.runtime import telemetry
 from pincite.runtime.ledger import open_ledger
 from pincite.runtime.system import SystemClock
-from pincite.runtime.telemetry import meter, spans
-from pincite.runtime.telemetry.logs import configure_logs, masker
-from pincite.runtime.telemetry.meter import MAX_SERIES, METER, Meter
+from pincite.runtime.telemetry import MAX_SERIES, METER, Meter, configure_logs, masker
 from pincite.settings import load_settings
 from pincite.testing.clock import FrozenClock
 from pincite.urls.masking import mask_secrets
@@ -31,8 +30,8 @@ CANARY = "canary-4f1d9c0b7a"
 def test_a_meter_keeps_sums_counts_and_buckets() -> None:
     found = Meter()
     for seconds in (0.02, 0.2, 70):
-        found.add(meter.CALL_SECONDS, seconds, "search")
-    ((labels, series),) = found.read(meter.CALL_SECONDS)
+        found.add(telemetry.CALL_SECONDS, seconds, "search")
+    ((labels, series),) = found.read(telemetry.CALL_SECONDS)
     assert labels == ("search",)
     assert (series.count, round(series.total, 2)) == (3, 70.22)
     assert series.buckets == [0, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3]
@@ -41,13 +40,13 @@ def test_a_meter_keeps_sums_counts_and_buckets() -> None:
 def test_a_meter_is_bounded() -> None:
     found = Meter()
     for n in range(MAX_SERIES + 50):
-        found.add(meter.CALLS, 1, f"kind{n}", "ok")
-    assert len(list(found.read(meter.CALLS))) <= MAX_SERIES + 1
+        found.add(telemetry.CALLS, 1, f"kind{n}", "ok")
+    assert len(list(found.read(telemetry.CALLS))) <= MAX_SERIES + 1
 
 
 def test_spans_import_nothing_where_nobody_listens() -> None:
     code = (
-        "import sys; from pincite.runtime.telemetry.spans import span\n"
+        "import sys; from pincite.runtime.telemetry import span\n"
         "with span('a', {}) as s: s.set({'b': 1}); s.failed('X')\n"
         "print([m for m in sys.modules if m.startswith(('opentelemetry', 'structlog', 'prometheus'))])"
     )
@@ -57,7 +56,7 @@ def test_spans_import_nothing_where_nobody_listens() -> None:
 
 def _replayed() -> int:
     """How often a model's answer came from the record; a number, because what the meter holds goes on counting."""
-    found = dict(METER.read(meter.REPLAYED)).get(("model",))
+    found = dict(METER.read(telemetry.REPLAYED)).get(("model",))
     return 0 if found is None else found.count
 
 
@@ -93,10 +92,10 @@ async def test_each_call_is_a_span_and_counted() -> None:
         await ledger.call("fetch", {"url": f"https://a.example/?q={CANARY}"}, Usage(), fail)
     model, fetch = seen.get_finished_spans()
     assert model.attributes is not None
-    assert (model.attributes[spans.INPUT_TOKENS], model.attributes[spans.OPERATION]) == (7, spans.CHAT)
-    assert (model.attributes[spans.PROVIDER], model.attributes[spans.REQUEST_MODEL]) == ("openai", "gpt-9")
+    assert (model.attributes[telemetry.INPUT_TOKENS], model.attributes[telemetry.OPERATION]) == (7, telemetry.CHAT)
+    assert (model.attributes[telemetry.PROVIDER], model.attributes[telemetry.REQUEST_MODEL]) == ("openai", "gpt-9")
     assert fetch.attributes is not None
-    assert fetch.attributes[spans.ERROR_TYPE] == "NETWORK_ERROR"
+    assert fetch.attributes[telemetry.ERROR_TYPE] == "NETWORK_ERROR"
     assert CANARY not in model.to_json() + fetch.to_json(), "no text of users in a span"
     assert _replayed() - before == 1
 

@@ -13,7 +13,7 @@ from pincite.domain.records import QueueCounts
 from pincite.domain.version import VERSION
 from pincite.exports import codec
 from pincite.jobs import WorkerLimits, working_beside
-from pincite.runtime.telemetry.meter import METER, METRICS, SECONDS, Series
+from pincite.runtime.telemetry import METER, METRICS, SECONDS, Series
 from pincite.settings import Settings
 from pincite.surfaces.engines import OpenEngine, ServerLimits
 from pincite.surfaces.http import dropins, openai, openai_responses, research, tools, ui, webhooks

@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 from prometheus_client.parser import text_string_to_metric_families
 
-from pincite.runtime.telemetry.meter import METRICS
+from pincite.runtime.telemetry import METRICS
 from pincite.surfaces.http.identity import KeyRing
 
 
