@@ -2,14 +2,11 @@
 
 import hashlib
 import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import pytest
+from tests.fakes.loopback import LoopbackServer, QuietHandler
 from tests.fakes.small_web import document_of
 from tests.fakes.tiny_onnx import write_tiny_judge
 from typer.testing import CliRunner
@@ -40,7 +37,7 @@ ENGLISH = JudgeCase("1", "The pool keeps all of its connections open.", (Evidenc
 GERMAN = JudgeCase("2", "Der Pool hält alle seine Verbindungen offen.", ENGLISH.lines)
 
 
-class Hub:
+class Hub(LoopbackServer):
     """A hub on 127.0.0.1 whose files are on `localhost`, as another host."""
 
     def __init__(self, files: dict[str, bytes]) -> None:
@@ -50,25 +47,11 @@ class Hub:
         self.status: dict[str, tuple[int, str]] = {}
         self.asked: list[str] = []
         self.hashless = False
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-        self.port = self._server.server_address[1]
-        self.url = f"http://127.0.0.1:{self.port}"
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
+    def handler(self) -> type[QuietHandler]:
         hub = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(QuietHandler):
             def do_HEAD(self) -> None:
                 hub.asked.append(self.path)
                 name = self.path.partition("/resolve/")[2].partition("/")[2]
@@ -88,7 +71,7 @@ class Hub:
                 if not hub.hashless:
                     self.send_header("X-Linked-Etag" if large else "ETag", f'"{etag}"')
                 self.send_header("X-Linked-Size", str(len(body)))
-                self.send_header("Location", f"http://localhost:{hub.port}/cdn/{name}")
+                self.send_header("Location", f"{hub.origin.replace('127.0.0.1', 'localhost')}/cdn/{name}")
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 
@@ -99,9 +82,6 @@ class Hub:
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
-
-            def log_message(self, *_: object) -> None:
-                return
 
         return Handler
 
@@ -118,7 +98,7 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
 
 async def test_a_known_judge_is_fetched_at_one_commit_and_judges(hub: Hub, tmp_path: Path) -> None:
     told: list[str] = []
-    got = await ModelHub(hub.url).add(NAME, tmp_path / "judges", on_progress=told.append)
+    got = await ModelHub(hub.origin).add(NAME, tmp_path / "judges", on_progress=told.append)
     assert (got.revision, sorted(got.sha256)) == (COMMIT, ["config.json", "model.onnx", "tokenizer.json"])
     assert [path.split("/")[4] for path in hub.asked] == ["main", COMMIT, COMMIT]
     assert len(told) == 3
@@ -138,13 +118,13 @@ async def test_a_known_judge_is_fetched_at_one_commit_and_judges(hub: Hub, tmp_p
 async def test_other_bytes_than_announced_are_never_kept(
     hub: Hub, tmp_path: Path, name: str, body: Callable[[bytes], bytes], reason: str
 ) -> None:
-    await ModelHub(hub.url).add(NAME, tmp_path / "judges")
+    await ModelHub(hub.origin).add(NAME, tmp_path / "judges")
     kept = (tmp_path / "judges" / NAME / "model.onnx").read_bytes()
     for path, good in hub.files.items():
         if name in path:
             hub.spoil[path] = body(good)
     with pytest.raises(ProviderBadReply) as refused:
-        await ModelHub(hub.url).add(NAME, tmp_path / "judges")
+        await ModelHub(hub.origin).add(NAME, tmp_path / "judges")
     assert refused.value.reason == reason
     assert (tmp_path / "judges" / NAME / "model.onnx").read_bytes() == kept, "what was good stays"
     assert [path.name for path in (tmp_path / "judges").iterdir()] == [NAME]
@@ -153,20 +133,20 @@ async def test_other_bytes_than_announced_are_never_kept(
 async def test_a_hub_that_names_no_hash_is_not_believed(hub: Hub, tmp_path: Path) -> None:
     hub.hashless = True
     with pytest.raises(ProviderBadReply) as refused:
-        await ModelHub(hub.url).add(NAME, tmp_path)
+        await ModelHub(hub.origin).add(NAME, tmp_path)
     assert refused.value.reason == "no_hash"
 
 
 async def test_another_commit_than_the_known_one_must_be_named(hub: Hub, tmp_path: Path) -> None:
     hub.commit = OTHER
     with pytest.raises(ProviderBadReply, match=OTHER) as refused:
-        await ModelHub(hub.url).add(NAME, tmp_path)
+        await ModelHub(hub.origin).add(NAME, tmp_path)
     assert refused.value.reason == "revision_moved"
     assert OTHER in refused.value.hint
-    got = await ModelHub(hub.url).add(NAME, tmp_path, revision=OTHER)
+    got = await ModelHub(hub.origin).add(NAME, tmp_path, revision=OTHER)
     assert got.revision == OTHER
     with pytest.raises(ProviderBadReply) as other:
-        await ModelHub(hub.url).add(NAME, tmp_path, revision="c" * 40)
+        await ModelHub(hub.origin).add(NAME, tmp_path, revision="c" * 40)
     assert other.value.reason == "wrong_revision"
 
 
@@ -180,7 +160,7 @@ async def test_refusals_of_a_hub_are_told_apart(
 ) -> None:
     hub.status["config.json"] = (status, code)
     with pytest.raises(kind):
-        await ModelHub(hub.url).add(NAME, tmp_path)
+        await ModelHub(hub.origin).add(NAME, tmp_path)
 
 
 async def test_a_hub_that_is_down_is_a_network_error(tmp_path: Path) -> None:
@@ -191,7 +171,7 @@ async def test_a_hub_that_is_down_is_a_network_error(tmp_path: Path) -> None:
 async def test_a_model_without_named_labels_is_not_kept(hub: Hub, tmp_path: Path) -> None:
     hub.files["config.json"] = b'{"id2label": {"0": "LABEL_0"}}'
     with pytest.raises(InvalidSetting):
-        await ModelHub(hub.url).add(NAME, tmp_path)
+        await ModelHub(hub.origin).add(NAME, tmp_path)
     assert not (tmp_path / NAME).exists()
 
 
@@ -203,7 +183,7 @@ async def test_a_reranker_is_fetched_and_ranks_by_its_name(tmp_path: Path) -> No
     given = {"home": tmp_path, "reranker": "bge-reranker-base"}
     with Hub(files) as server:
         server.commit = known.revision + "0" * 33
-        settings = load_settings({**given, "model_hub": server.url}, environ={}, files=())
+        settings = load_settings({**given, "model_hub": server.origin}, environ={}, files=())
         model = await add_judge_model(settings, "bge-reranker-base", on_progress=lambda _: None)
     assert (model.reranks, model.here, model.licence) == (True, True, "MIT")
     pages = ("# Mail\n\nDeferred mail is retried.", "# Queue\n\nThe queue manager retries deferred mail for five days.")
@@ -224,7 +204,7 @@ async def test_unknown_and_refused_models_are_not_asked_for(name: str, tmp_path:
 
 
 async def test_a_file_that_changed_since_is_not_loaded(hub: Hub, tmp_path: Path) -> None:
-    got = await ModelHub(hub.url).add(NAME, tmp_path)
+    got = await ModelHub(hub.origin).add(NAME, tmp_path)
     verify_files(got.folder)
     with (got.folder / "model.onnx").open("ab") as file:
         file.write(b"x")
@@ -245,7 +225,7 @@ def test_english_is_told_from_other_languages_where_there_is_enough_of_it() -> N
 
 
 def test_the_commands_list_and_add(hub: Hub, tmp_path: Path) -> None:
-    environment = {"HF_ENDPOINT": hub.url, "PINCITE_HOME": str(tmp_path / "home")}
+    environment = {"HF_ENDPOINT": hub.origin, "PINCITE_HOME": str(tmp_path / "home")}
     before = CliRunner().invoke(app, ["models", "list"], env=environment)
     assert f"{NAME}: 88 MB" in before.output
     assert "not measured" in before.output

@@ -1,11 +1,9 @@
 """A judge of meaning behind an address of this machine."""
 
 import json
-import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Self
+
+from tests.fakes.loopback import LoopbackServer, QuietHandler
 
 
 def same_words(claim: str, passage: str) -> float:
@@ -14,7 +12,7 @@ def same_words(claim: str, passage: str) -> float:
     return round(len(wanted & set(passage.lower().split())) / max(len(wanted), 1), 4)
 
 
-class JudgeServer:
+class JudgeServer(LoopbackServer):
     """An entailment endpoint on loopback: answers with `reply(claim, passage)` as JSON, or with `raw` as it is."""
 
     def __init__(
@@ -25,28 +23,17 @@ class JudgeServer:
         self._reply = reply or (lambda claim, passage: {"probability": same_words(claim, passage)})
         self._status = status
         self._raw = raw
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
     @property
     def url(self) -> str:
         """Where to POST to."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}/judge"
+        return f"{self.origin}/judge"
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
+    def handler(self) -> type[QuietHandler]:
+        """Answers as it was told to, and keeps what was asked."""
         owner = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(QuietHandler):
             def do_POST(self) -> None:
                 asked = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
                 owner.asked.append(asked)
@@ -59,9 +46,6 @@ class JudgeServer:
                     self.send_header("Location", "http://elsewhere.example/")
                 self.end_headers()
                 self.wfile.write(body)
-
-            def log_message(self, *_: object) -> None:
-                return
 
         return Handler
 

@@ -3,9 +3,9 @@
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
-from typing import TypeVar
+from typing import Self, TypeVar
 
 Server = TypeVar("Server", bound=HTTPServer)
 
@@ -36,6 +36,35 @@ def serving(server: Server) -> Iterator[Server]:
         finally:
             server.shutdown()
             thread.join()
+
+
+class _PatientServer(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """A client that goes away in the middle is expected here."""
+
+
+class LoopbackServer:
+    """A fake that answers on 127.0.0.1 while entered; `origin` is where.
+
+    What is given to it, and what it was asked, is kept in the fake: `handler` makes the class that answers for it.
+    """
+
+    origin = ""
+
+    def handler(self) -> type[BaseHTTPRequestHandler]:
+        """What answers a request."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        self._until_left = ExitStack()
+        server = self._until_left.enter_context(serving(_PatientServer(("127.0.0.1", 0), self.handler())))
+        self.origin = f"http://127.0.0.1:{server.server_port}"
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._until_left.close()
 
 
 @contextmanager

@@ -6,9 +6,10 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
+from http.server import BaseHTTPRequestHandler
 from typing import Any, cast
+
+from tests.fakes.loopback import LoopbackServer
 
 from pincite.testing.models import ModelFake
 from pincite.text.tokens import token_estimate
@@ -60,15 +61,8 @@ _ERRORS: dict[Trouble, tuple[int, str, str, str]] = {
 }
 
 
-class _QuietServer(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, *_: object) -> None:
-        """A client that goes away in the middle is expected here."""
-
-
-class ModelServer:
-    """Serves a fake on 127.0.0.1 while entered; `base_url` is where.
+class ModelServer(LoopbackServer):
+    """Serves a fake; `base_url` is where.
 
     Args:
         model: what answers.
@@ -95,7 +89,6 @@ class ModelServer:
     ) -> None:
         self.model = model
         self.requests: list[dict[str, Any]] = []
-        self.base_url = ""
         self.thinking = 0
         """Tokens thought before the last answer."""
         self._troubles = list(troubles)
@@ -105,30 +98,25 @@ class ModelServer:
         self._api_key = api_key
         self._retry_after_s = retry_after_s
         self._lock = threading.Lock()
-        self._server: ThreadingHTTPServer | None = None
 
     def next_trouble(self) -> Trouble:
         """What goes wrong now."""
         with self._lock:
             return self._troubles.pop(0) if self._troubles else self._always
 
-    def __enter__(self) -> "ModelServer":
+    @property
+    def base_url(self) -> str:
+        """What a client is given as its base."""
+        return f"{self.origin}{self.path}"
+
+    def handler(self) -> "type[Handler]":
+        """What speaks the protocol for this fake."""
         owner = self
 
-        class Handler(self.protocol):  # type: ignore[misc, name-defined]  # each protocol has its own
+        class Owned(self.protocol):  # type: ignore[misc, name-defined]  # each protocol has its own
             server_of = owner
 
-        self._server = _QuietServer(("127.0.0.1", 0), Handler)
-        self.base_url = f"http://127.0.0.1:{self._server.server_address[1]}{self.path}"
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._server is not None:
-            self._server.shutdown()
-            self._server.server_close()
+        return Owned
 
     def refuses(self, headers: Mapping[str, str]) -> bool:
         """Whether the key in the headers is not the right one."""

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fakes.forgeries import RAW, SEEN_BY_A_JUDGE_ONLY, refreshed
 from tests.fakes.judge_server import JudgeServer
 from tests.fakes.proven_report import proven_report
-from tests.unit.audit.test_forgers_kit import RAW, SEEN_BY_A_JUDGE_ONLY, refreshed
 
 from pincite.audit.check import CheckResult, CheckStatus, check_report
 from pincite.audit.judged_again import judged_again, to_judge

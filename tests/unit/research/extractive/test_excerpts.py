@@ -13,32 +13,33 @@ from pincite.ranking.ranker import PassageRanker, Source
 from pincite.research.extractive.comparisons import names_of
 from pincite.research.extractive.excerpts import Excerpt, excerpts_of, marked_words, stands_alone
 
-HOW_TO = Document(
-    extractor="t",
-    version="1",
-    title="Owl boxes",
-    blocks=(
-        Block(BlockKind.HEADING, "Building", level=1),
-        Block(BlockKind.PARAGRAPH, "An owl box is built in three steps:"),
-        Block(BlockKind.LIST_ITEM, "Saw the boards of larch.", ordered=True, number=1),
-        Block(BlockKind.LIST_ITEM, "Screw the boards of the owl box together.", ordered=True, number=2),
-        Block(BlockKind.LIST_ITEM, "Hang the box on the barn.", ordered=True, number=3),
-        Block(BlockKind.HEADING, "Ordering", level=1),
-        Block(BlockKind.PARAGRAPH, "The order of boards is written by the command below. It needs no argument."),
-        Block(BlockKind.CODE, "boards --order\nboards --send", language="sh"),
-        Block(BlockKind.HEADING, "Prices", level=1),
-        Block(
-            BlockKind.TABLE,
-            "board | price\nlarch plank | 12 euros\noak plank | 30 euros",
-            rows=(("board", "price"), ("larch plank", "12 euros"), ("oak plank", "30 euros")),
-            has_header=True,
-        ),
+
+def page_of(title: str, *blocks: Block) -> Document:
+    return Document("t", "1", blocks, title=title)
+
+
+HOW_TO = page_of(
+    "Owl boxes",
+    Block(BlockKind.HEADING, "Building", level=1),
+    Block(BlockKind.PARAGRAPH, "An owl box is built in three steps:"),
+    Block(BlockKind.LIST_ITEM, "Saw the boards of larch.", ordered=True, number=1),
+    Block(BlockKind.LIST_ITEM, "Screw the boards of the owl box together.", ordered=True, number=2),
+    Block(BlockKind.LIST_ITEM, "Hang the box on the barn.", ordered=True, number=3),
+    Block(BlockKind.HEADING, "Ordering", level=1),
+    Block(BlockKind.PARAGRAPH, "The order of boards is written by the command below. It needs no argument."),
+    Block(BlockKind.CODE, "boards --order\nboards --send", language="sh"),
+    Block(BlockKind.HEADING, "Prices", level=1),
+    Block(
+        BlockKind.TABLE,
+        "board | price\nlarch plank | 12 euros\noak plank | 30 euros",
+        rows=(("board", "price"), ("larch plank", "12 euros"), ("oak plank", "30 euros")),
+        has_header=True,
     ),
 )
 
 
-def excerpts(question: str) -> tuple[Excerpt, ...]:
-    ranking = PassageRanker().rank(question, [Source("https://owls.test/", HOW_TO)])
+def excerpts(question: str, page: Document = HOW_TO) -> tuple[Excerpt, ...]:
+    ranking = PassageRanker().rank(question, [Source("https://owls.test/", page)])
     return excerpts_of(ranking.passages[0], ranking.terms, ranking.rarity)
 
 
@@ -60,24 +61,19 @@ def test_an_item_comes_behind_the_sentence_that_introduces_its_list() -> None:
 
 
 def test_a_passage_is_printed_whole_in_its_order_up_to_a_heading() -> None:
-    page = Document(
-        extractor="t",
-        version="1",
-        title="Owl feeder",
-        blocks=(
-            Block(BlockKind.HEADING, "Feeding", level=1),
-            Block(BlockKind.PARAGRAPH, "The feeder of owls has two modes."),
-            Block(BlockKind.PARAGRAPH, "By day nothing is given out. All of it stays in the box until the sun sets."),
-            Block(BlockKind.CODE, "feed --night", language="sh"),
-            Block(BlockKind.LIST_ITEM, "Mice are given out first."),
-            Block(BlockKind.LIST_ITEM, "Voles follow after an hour."),
-            Block(BlockKind.PARAGRAPH, "Six sentences are no reason to stop. Nor is a list or a line of code."),
-            Block(BlockKind.HEADING, "Cleaning", level=1),
-            Block(BlockKind.PARAGRAPH, "It is cleaned once a week."),
-        ),
+    page = page_of(
+        "Owl feeder",
+        Block(BlockKind.HEADING, "Feeding", level=1),
+        Block(BlockKind.PARAGRAPH, "The feeder of owls has two modes."),
+        Block(BlockKind.PARAGRAPH, "By day nothing is given out. All of it stays in the box until the sun sets."),
+        Block(BlockKind.CODE, "feed --night", language="sh"),
+        Block(BlockKind.LIST_ITEM, "Mice are given out first."),
+        Block(BlockKind.LIST_ITEM, "Voles follow after an hour."),
+        Block(BlockKind.PARAGRAPH, "Six sentences are no reason to stop. Nor is a list or a line of code."),
+        Block(BlockKind.HEADING, "Cleaning", level=1),
+        Block(BlockKind.PARAGRAPH, "It is cleaned once a week."),
     )
-    ranking = PassageRanker().rank("Which modes has the feeder of owls?", [Source("https://owls.test/", page)])
-    found = excerpts_of(ranking.passages[0], ranking.terms, ranking.rarity)
+    found = excerpts("Which modes has the feeder of owls?", page)
     assert [[page.text[unit.start : unit.end] for unit in excerpt.units] for excerpt in found] == [
         [
             "The feeder of owls has two modes.",
@@ -91,16 +87,12 @@ def test_a_passage_is_printed_whole_in_its_order_up_to_a_heading() -> None:
 
 
 def test_what_stands_under_another_term_is_not_printed_under_this_one() -> None:
-    page = Document(
-        extractor="t",
-        version="1",
-        title="Owl rights",
-        blocks=(
-            Block(BlockKind.TERM, "FEED"),
-            Block(BlockKind.DEFINITION, "Allows feeding of an owl."),
-            Block(BlockKind.TERM, "RING"),
-            Block(BlockKind.DEFINITION, "Allows ringing of an owl."),
-        ),
+    page = page_of(
+        "Owl rights",
+        Block(BlockKind.TERM, "FEED"),
+        Block(BlockKind.DEFINITION, "Allows feeding of an owl."),
+        Block(BlockKind.TERM, "RING"),
+        Block(BlockKind.DEFINITION, "Allows ringing of an owl."),
     )
     ranking = PassageRanker().rank("What allows feeding of an owl?", [Source("https://owls.test/", page)])
     assert len(ranking.passages) == 1, "both are one passage"
@@ -121,20 +113,15 @@ def test_of_a_table_the_rows_that_matter_are_shown() -> None:
 
 
 def test_the_name_of_a_table_is_no_sentence_and_a_caption_in_sentences_is_some() -> None:
-    page = Document(
-        extractor="t",
-        version="1",
-        title="Owl boxes",
-        blocks=(
-            Block(BlockKind.PARAGRAPH, "The price of an owl box of larch wood is in the table."),
-            Block(BlockKind.CAPTION, "Prices of Owl Boxes"),
-            Block(BlockKind.CAPTION, "An owl box of larch wood lasts for forty years."),
-            Block(BlockKind.PARAGRAPH, "Owl Boxes and Their Prices"),
-            Block(BlockKind.TABLE, "larch box | 12 euros", rows=(("larch box", "12 euros"),)),
-        ),
+    page = page_of(
+        "Owl boxes",
+        Block(BlockKind.PARAGRAPH, "The price of an owl box of larch wood is in the table."),
+        Block(BlockKind.CAPTION, "Prices of Owl Boxes"),
+        Block(BlockKind.CAPTION, "An owl box of larch wood lasts for forty years."),
+        Block(BlockKind.PARAGRAPH, "Owl Boxes and Their Prices"),
+        Block(BlockKind.TABLE, "larch box | 12 euros", rows=(("larch box", "12 euros"),)),
     )
-    ranking = PassageRanker().rank("price of an owl box", [Source("https://owls.test/", page)])
-    shown = [unit for found in excerpts_of(ranking.passages[0], ranking.terms, ranking.rarity) for unit in found.units]
+    shown = [unit for found in excerpts("price of an owl box", page) for unit in found.units]
     assert [page.text[unit.start : unit.end][:12] for unit in shown] == ["The price of", "An owl box o"]
 
 
@@ -267,8 +254,7 @@ async def test_one_step_of_several_opens_no_answer(bench: Any) -> None:
 )
 def test_text_without_spaces_is_printed_and_its_sentences_stand_alone(text: str, question: str, answers: bool) -> None:
     page = Document(extractor="t", version="1", title="x", blocks=(Block(BlockKind.PARAGRAPH, text),))
-    ranking = PassageRanker().rank(question, [Source("https://owls.test/", page)])
-    (found,) = excerpts_of(ranking.passages[0], ranking.terms, ranking.rarity)
+    (found,) = excerpts(question, page)
     assert "".join(page.text[unit.start : unit.end] for unit in found.units) == text
     assert all(stands_alone(page, unit) is answers for unit in found.units), "Thai has no mark at the end of a sentence"
 
@@ -319,27 +305,21 @@ async def test_what_a_nearer_sentence_needs_before_it_does_not_open_for_that(ben
     ]
 
 
-MODES = Document(
-    extractor="t",
-    version="1",
-    title="nest-move",
-    blocks=(
-        Block(BlockKind.HEADING, "nest-move", level=1),
-        Block(BlockKind.PARAGRAPH, "Moves the nest of an owl. The modes of moving differ in what they touch."),
-        Block(BlockKind.HEADING, "Options", level=2),
-        Block(BlockKind.TERM, "--dry"),
-        Block(
-            BlockKind.DEFINITION, "Nothing of what lies on the ground is touched. Only the new place is written down."
-        ),
-        Block(BlockKind.TERM, "--[no-]whole <place>"),
-        Block(BlockKind.DEFINITION, "Takes along the twigs, the eggs and all else. It happens unasked."),
-        Block(BlockKind.TERM, "--wholesale"),
-        Block(BlockKind.DEFINITION, "Sells the twigs of the whole nest."),
-        Block(BlockKind.HEADING, "Differences", level=2),
-        Block(
-            BlockKind.PARAGRAPH,
-            "The difference between nest-move with --dry and with --whole is shown for some states of a nest below.",
-        ),
+MODES = page_of(
+    "nest-move",
+    Block(BlockKind.HEADING, "nest-move", level=1),
+    Block(BlockKind.PARAGRAPH, "Moves the nest of an owl. The modes of moving differ in what they touch."),
+    Block(BlockKind.HEADING, "Options", level=2),
+    Block(BlockKind.TERM, "--dry"),
+    Block(BlockKind.DEFINITION, "Nothing of what lies on the ground is touched. Only the new place is written down."),
+    Block(BlockKind.TERM, "--[no-]whole <place>"),
+    Block(BlockKind.DEFINITION, "Takes along the twigs, the eggs and all else. It happens unasked."),
+    Block(BlockKind.TERM, "--wholesale"),
+    Block(BlockKind.DEFINITION, "Sells the twigs of the whole nest."),
+    Block(BlockKind.HEADING, "Differences", level=2),
+    Block(
+        BlockKind.PARAGRAPH,
+        "The difference between nest-move with --dry and with --whole is shown for some states of a nest below.",
     ),
 )
 
@@ -405,7 +385,6 @@ async def test_a_sentence_that_two_pages_share_is_said_once_in_the_answer(bench:
 def test_no_page_is_printed_at_such_length_that_nobody_reads_it(ends: str) -> None:
     told = f"The owl box hangs in a barn of larch{ends} " * 30_000
     page = Document(extractor="t", version="1", title="Owls", blocks=(Block(BlockKind.PARAGRAPH, told.strip()),))
-    ranking = PassageRanker().rank("Where does the owl box hang?", [Source("https://owls.test/", page)])
-    found = excerpts_of(ranking.passages[0], ranking.terms, ranking.rarity)
+    found = excerpts("Where does the owl box hang?", page)
     printed = sum(excerpt.words for excerpt in found)
     assert 200 < printed <= 220 if ends else printed == 0
