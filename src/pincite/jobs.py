@@ -55,7 +55,7 @@ class Engines:
             # Counted before room is made, so that its own engine is never the one that goes.
             held.users += 1
             self._held.move_to_end(scope)
-            self._close_unused(MAX_OPEN)
+            self._close_unused()
         try:
             yield held.engine
         finally:
@@ -67,9 +67,9 @@ class Engines:
             held.kept.close()
         self._held.clear()
 
-    def _close_unused(self, most: int) -> None:
+    def _close_unused(self) -> None:
         for scope, held in tuple(self._held.items()):
-            if len(self._held) <= most:
+            if len(self._held) <= MAX_OPEN:
                 return
             if held.users == 0:
                 del self._held[scope]

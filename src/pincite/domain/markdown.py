@@ -176,12 +176,14 @@ def _blocks(report: Report) -> Iterator[str]:
         yield f"Question: {escape(shortened(report.question))}"
     yield from _above(report)
     if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:
-        yield from _no_answer(report)
+        yield no_answer_text(report)
+        if count := len(report.rejected_claims):
+            yield f"{count} {'statement was' if count == 1 else 'statements were'} considered; none passed the checks."
     elif report.status is ReportStatus.PARTIAL:
         yield PARTIAL_ANSWER
     if report.summary.sentences:
         yield _heading(2, ANSWER_HEADING)
-        yield _paragraph(report.summary.sentences)
+        yield _block(" ".join(map(_sentence, report.summary.sentences)))
     for section in report.sections:
         yield _heading(2, section.heading)
         yield "\n\n".join(_pieces(section))
@@ -223,13 +225,6 @@ def _above(report: Report) -> Iterator[str]:
         yield f"Limits: {escape(limits)}"
     if report.notes:
         yield f"*{escape(' '.join(report.notes))}*"
-
-
-def _no_answer(report: Report) -> Iterator[str]:
-    yield no_answer_text(report)
-    count = len(report.rejected_claims)
-    if count:
-        yield f"{count} {'statement was' if count == 1 else 'statements were'} considered; none passed the checks."
 
 
 def no_answer_text(report: Report) -> str:
@@ -300,7 +295,8 @@ def _laid(laid: Laid, *, bare: bool = False) -> str:
                 )
                 rows = [[_cell(head), *row] for head, row in zip(heads, rows, strict=True)]
             named = [_cell(_name(name, laid.code)) for name in laid.header]
-            return _pipes([[*row, *[""] * (laid.width - len(row))] for row in (named, *rows)])
+            header, *lines = ([*row, *[""] * (laid.width - len(row))] for row in (named, *rows))
+            return "\n".join(f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *lines))
         case Listing():
             entries = enumerate((_block(_run(entry, bare=bare)) for entry in laid.entries), start=1)
             return "\n".join(f"{f'{n}.' if laid.numbered else '-'} {entry}" for n, entry in entries)
@@ -346,20 +342,11 @@ def _words(sentence: Sentence, printed: str) -> str:
     return f"**{lead}**{rest}" if is_bold else lead + rest
 
 
-def _pipes(rows: Sequence[Sequence[str]]) -> str:
-    """The rows as a table, the first one its header."""
-    return "\n".join(f"| {' | '.join(row)} |" for row in (rows[0], ["---"] * len(rows[0]), *rows[1:]))
-
-
 def _fenced(code: str, language: str) -> str:
     longest = max((len(run) for run in re.findall(r"`+", code)), default=0)
     # CommonMark §4.5: code may hold any fence that is shorter than its own.
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{code}\n{fence}"
-
-
-def _paragraph(sentences: Iterable[Sentence]) -> str:
-    return _block(" ".join(_sentence(sentence) for sentence in sentences))
 
 
 def _sentence(sentence: Sentence, *, marked: bool = True) -> str:

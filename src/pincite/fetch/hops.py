@@ -4,9 +4,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from html import unescape
 
-import anyio
-
-from pincite.domain.errors import BlockedAddress, NetworkError, PinciteError, Timeout, TooManyRedirects
+from pincite.domain.errors import BlockedAddress, NetworkError, PinciteError, TooManyRedirects
 from pincite.domain.frozen import dataclass
 from pincite.fetch.captures import Exchange
 from pincite.fetch.client import GuardedClient
@@ -186,12 +184,3 @@ def _kept(headers: Mapping[str, str] | None) -> dict[str, str]:
     """What a redirect may carry on: nothing that identifies, nothing conditional."""
     dropped = {"authorization", "cookie", "proxy-authorization", "if-none-match", "if-modified-since"}
     return {name: value for name, value in (headers or {}).items() if name.lower() not in dropped}
-
-
-async def within_deadline(seconds: float, visiting: Callable[[], Awaitable[Visit]]) -> Visit:
-    """The visit, ended after `seconds` in all. Errors: Timeout (`deadline_total`)."""
-    try:
-        with anyio.fail_after(seconds):
-            return await visiting()
-    except TimeoutError:
-        raise Timeout(f"not done within {seconds:g} seconds", reason="deadline_total") from None

@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, Protocol
 
+import anyio
+
 from pincite.domain.codec import utc_moment, utc_text
 from pincite.domain.errors import (
     BlockedAddress,
@@ -16,13 +18,14 @@ from pincite.domain.errors import (
     InvalidUrl,
     PinciteError,
     RobotsDisallowed,
+    Timeout,
     TooManyRedirects,
 )
 from pincite.domain.frozen import dataclass
 from pincite.domain.records import Entry
 from pincite.domain.version import PRODUCT_TOKEN
 from pincite.fetch.client import GuardedClient
-from pincite.fetch.hops import Visit, visit, within_deadline
+from pincite.fetch.hops import Visit, visit
 from pincite.fetch.limits import RETRY_AFTER_MAX_S, ROBOTS_BYTES_MAX
 from pincite.fetch.robots import Robots, parse_robots
 from pincite.ports import Cache, Clock
@@ -264,19 +267,18 @@ class RobotsGate:
             redirects += 1
             return vet_parsed(target, policy=self._policy)
 
-        async def ask() -> Visit:
-            return await visit(
-                self._client,
-                vet_parsed(parse_url("/robots.txt", url.href).href, policy=self._policy),
-                admit,
-                redirects_max=_REDIRECTS_MAX,
-                max_bytes=ROBOTS_BYTES_MAX,
-                cut=True,
-                downgrade=True,
-            )
-
         try:
-            return self._judged(await within_deadline(_DEADLINE_S, ask), known)
+            with anyio.fail_after(_DEADLINE_S):
+                seen = await visit(
+                    self._client,
+                    vet_parsed(parse_url("/robots.txt", url.href).href, policy=self._policy),
+                    admit,
+                    redirects_max=_REDIRECTS_MAX,
+                    max_bytes=ROBOTS_BYTES_MAX,
+                    cut=True,
+                    downgrade=True,
+                )
+            return self._judged(seen, known)
         # RFC 9309 §2.3.1.2: after five hops the file may be taken as unavailable, so nothing is disallowed.
         except TooManyRedirects:
             return self._keep(Decision.ALLOW_ALL, Robots(), _KEEP_UNCLEAR_S)
@@ -286,6 +288,9 @@ class RobotsGate:
             if not redirects:
                 raise
             return self._unreachable(known, _RETRY_S)
+        except TimeoutError:
+            late = Timeout(f"not done within {_DEADLINE_S:g} seconds", reason="deadline_total")
+            return self._unreachable(known, _RETRY_FAILED_S, late)
         except BudgetExhausted:  # nothing was asked, so nothing is known
             raise
         except PinciteError as error:  # unreachable: RFC 9309 §2.3.1.4, nothing there is fetched

@@ -55,7 +55,6 @@ class HttpJudge:
     Args:
         api_key: sent as a bearer token.
         thresholds: what its probabilities mean, where that was measured.
-        transport: takes the place of the network in tests.
     """
 
     def __init__(
@@ -66,7 +65,6 @@ class HttpJudge:
         thresholds: Thresholds | None = None,
         deadline_s: float = CALL_S,
         concurrency: int = 4,
-        transport: "httpx2.AsyncBaseTransport | None" = None,
     ) -> None:
         self._url = url
         self._name = name_of(url)
@@ -76,7 +74,6 @@ class HttpJudge:
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._deadline_s = deadline_s
         self._concurrency = concurrency
-        self._transport = transport
         self._client: httpx2.AsyncClient | None = None
 
     @property
@@ -173,7 +170,6 @@ class HttpJudge:
                 trust_env=False,
                 timeout=self._deadline_s,
                 limits=httpx2.Limits(max_connections=8),
-                transport=self._transport,
             )
         return self._client
 

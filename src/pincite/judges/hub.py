@@ -68,18 +68,13 @@ class _Announced:
 
 
 class ModelHub:
-    """A hub of models.
+    """A hub of models."""
 
-    Args:
-        transport: takes the place of the network in tests.
-    """
-
-    def __init__(self, base_url: str = HUB, *, transport: "httpx2.AsyncBaseTransport | None" = None) -> None:
+    def __init__(self, base_url: str = HUB) -> None:
         parts = urlsplit(base_url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise InvalidSetting("this is no address of a model hub", context={"setting": "model_hub"})
         self._base = base_url.rstrip("/")
-        self._transport = transport
 
     async def add(
         self, name: str, folder: Path, *, revision: str = "", on_progress: OnProgress = lambda _: None
@@ -132,7 +127,7 @@ class ModelHub:
         headers = {"User-Agent": f"Pincite/{VERSION}", "Accept-Encoding": "identity"}
         commit, hashes = revision if _COMMIT.fullmatch(revision) else "", {}
         async with httpx2.AsyncClient(
-            headers=headers, follow_redirects=False, trust_env=True, timeout=_READ_S, transport=self._transport
+            headers=headers, follow_redirects=False, trust_env=True, timeout=_READ_S
         ) as client:
             for name, path in known.files.items():
                 # The first file names the commit, and all others are fetched of that one: files of two commits are no

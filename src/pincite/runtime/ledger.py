@@ -239,7 +239,12 @@ async def _spanned(planned: PlannedCall, do: Callable[[], Awaitable[Outcome]], a
 
 
 def _asked(planned: PlannedCall, model: str) -> dict[str, Value]:
-    return {**telemetry.of_model(model)} if planned.kind == telemetry.OF_MODELS and model else {}
+    """The attributes of a call to a model that is named `provider:model`; of any other call none."""
+    if planned.kind != telemetry.OF_MODELS or not model:
+        return {}
+    provider, _, name = model.partition(":")
+    asked = {telemetry.PROVIDER: provider, telemetry.REQUEST_MODEL: name or provider}
+    return {telemetry.OPERATION: telemetry.CHAT, **asked}
 
 
 def _count(planned: PlannedCall, settled: SettledCall, failure: PinciteError | None) -> None:

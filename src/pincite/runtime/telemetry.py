@@ -132,12 +132,6 @@ COST_USD: Final = "pincite.cost_usd"
 OF_MODELS: Final = "model"
 
 
-def of_model(label: str) -> dict[str, str]:
-    """The attributes of a call to a model that is named `provider:model`."""
-    provider, _, name = label.partition(":")
-    return {OPERATION: CHAT, PROVIDER: provider, REQUEST_MODEL: name or provider}
-
-
 Value = str | int | float | bool
 # Only a program that has loaded the SDK can listen to spans.
 _SDK: Final = "opentelemetry.sdk.trace"

@@ -200,7 +200,7 @@ class FaithfulModel(ModelFake):
         ]
         return {"answer": answer, "sections": sections, "missing": missing}
 
-    def best_lines(self, seen: Seen, limit: int = 16) -> list[tuple[str, str]]:
+    def best_lines(self, seen: Seen) -> list[tuple[str, str]]:
         """The lines worth telling, best first: whole sentences that share words with the question."""
         asked = set(terms(f"{seen.question} {' '.join(seen.parts.values())}"))
         scored = [
@@ -209,7 +209,7 @@ class FaithfulModel(ModelFake):
             if 5 <= len(text.split()) <= 60 and text[:1].isupper() and text.rstrip()[-1:] in ".!"
         ]
         ranked = sorted((row for row in scored if row[0] >= 2), key=lambda row: -row[0])
-        return [(name, text) for _, name, text in ranked[:limit]]
+        return [(name, text) for _, name, text in ranked[:16]]
 
     def judge(self, seen: Seen) -> Json:
         """High where nearly all words of the claim are in the quote."""
@@ -319,31 +319,25 @@ class ScriptedModel(FaithfulModel):
     Args:
         answers: for each task one answer for all calls, or a list of them (the last one repeats). An answer is JSON, a
             text, an error to raise, or a function of what was seen.
-        strict: a task without an answer is an error.
     """
 
     def __init__(
         self,
         answers: "Mapping[str, Answer | Sequence[Answer]] | None" = None,
         *,
-        strict: bool = False,
-        latency_s: float = 0.0,
         roles: Sequence[ModelRole] = tuple(ModelRole),
         usd_per_million: Decimal | None = Decimal(1),
         thinking: Sequence[int] = (0,),
     ) -> None:
-        super().__init__(latency_s=latency_s, roles=roles, usd_per_million=usd_per_million, thinking=thinking)
+        super().__init__(roles=roles, usd_per_million=usd_per_million, thinking=thinking)
         self._answers = {
             task: list(given) if isinstance(given, list) else [given] for task, given in (answers or {}).items()
         }
-        self._strict = strict
 
     def answer(self, seen: Seen) -> Json:
         """The next answer of the script."""
         left = self._answers.get(seen.task)
         if left is None:
-            if self._strict:
-                raise AssertionError(f"the script has no answer to {seen.task!r}")
             return super().answer(seen)
         given = left.pop(0) if len(left) > 1 else left[0]
 

@@ -106,10 +106,8 @@ def _compared(text: str) -> str:
     return " ".join(fold(text).text.lower().split())
 
 
-@lru_cache(maxsize=4)
-def _page_compared(text: str) -> str:
-    """As `_compared`; kept, because the passages of a page come one after another."""
-    return _compared(text)
+# Kept, because the passages of a page come one after another.
+_page_compared = lru_cache(maxsize=4)(_compared)
 
 
 def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:

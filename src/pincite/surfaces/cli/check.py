@@ -11,7 +11,7 @@ import typer
 from pincite.domain.errors import PinciteError
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import BUNDLE, format_of, read_bytes, vet_output, write_file
-from pincite.surfaces.cli.run import guarded, of_engine, print_json, print_text, print_value, run_async, tell
+from pincite.surfaces.cli.run import guarded, of_engine, print_json, print_result, print_text, run_async, tell
 from pincite.surfaces.errors import EXIT_CHECK_FAILED, EXIT_CODES, EXIT_OK, exit_code
 
 if TYPE_CHECKING:
@@ -35,10 +35,8 @@ def bundle(
 ) -> None:
     """Write a run's report and all the pages it cites as one WACZ; `pincite check` verifies it on any machine."""
     size_bytes = guarded(lambda: write_bundle(run_id, output, home, evidence), as_json=as_json)
-    if as_json:
-        print_json({"bundle": str(output), "size_bytes": size_bytes})
-    else:
-        print_text(f"{size_bytes:,} bytes. Verify it anywhere: pincite check {output}")
+    said = f"{size_bytes:,} bytes. Verify it anywhere: pincite check {output}"
+    print_result({"bundle": str(output), "size_bytes": size_bytes}, said, as_json=as_json)
 
 
 def write_bundle(run_id: str, output: Path, home: Path | None, evidence: str = "full") -> int:
@@ -92,10 +90,7 @@ def check(
         result = guarded(lambda: _check(report, home), as_json=as_json)
     else:
         result = run_async(lambda: _judged_again(report, home, judge, llm), as_json=as_json)
-    if as_json:
-        print_value(result)
-    else:
-        print_text(_render(result))
+    print_result(result, _render(result), as_json=as_json)
     if result.status != "passed":
         raise typer.Exit(EXIT_CHECK_FAILED)
 

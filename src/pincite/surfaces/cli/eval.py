@@ -8,7 +8,16 @@ import typer
 from pincite.domain.errors import InvalidInput
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import read_text
-from pincite.surfaces.cli.run import guarded, note, of_engine, print_json, print_text, print_value, run_async
+from pincite.surfaces.cli.run import (
+    guarded,
+    note,
+    of_engine,
+    print_json,
+    print_result,
+    print_text,
+    print_value,
+    run_async,
+)
 
 if TYPE_CHECKING:
     from pincite.engine import Engine
@@ -27,10 +36,7 @@ def evaluate_judge(settings: dict[str, object], data: Path | None, *, fit: bool,
         return await evaluate_judge(engine, statements, fit=fit)
 
     found = of_engine(evaluated, settings, as_json=as_json)
-    if as_json:
-        print_value(found)
-        return
-    print_text(told(found, fitted=fit))
+    print_result(found, told(found, fitted=fit), as_json=as_json)
 
 
 def told(found: "JudgeEvaluation", *, fitted: bool) -> str:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from pincite.domain.events import Json
     from pincite.domain.report import Report
     from pincite.engine import Engine
-    from pincite.wiring import EvidenceKept
 
 BUNDLE = "wacz"
 
@@ -57,18 +56,16 @@ def write_file(path: Path, data: bytes) -> None:
     note(f"Written: {path}")
 
 
-async def write_report(
-    engine: "Engine", report: "Report", paths: Iterable[Path], kept: "EvidenceKept" = "full"
-) -> PinciteError | None:
+async def write_report(engine: "Engine", report: "Report", paths: Iterable[Path]) -> PinciteError | None:
     """Write a report to each file in the format of its name; a failure is told, and takes nothing from the others.
 
-    Returns the first failure. `kept` says what a bundle carries of the pages.
+    Returns the first failure.
     """
     failed: PinciteError | None = None
     for path in paths:
         try:
             if format_of(path) == BUNDLE:
-                write_file(path, await engine.bundle(report.run_id, kept))
+                write_file(path, await engine.bundle(report.run_id, "full"))
             else:
                 write_file(path, await engine.export(report, format_of(path)))
         except PinciteError as error:

@@ -340,6 +340,14 @@ def print_value(value: object) -> None:
     print_json(to_json(value, outside=True))
 
 
+def print_result(value: object, said: str, *, as_json: bool) -> None:
+    """A result on stdout: as JSON the value, to people what is said of it."""
+    if as_json:
+        print_value(value)
+    else:
+        print_text(said)
+
+
 def printable(text: str) -> str:
     """`text` without terminal control sequences: pages must not be able to move the cursor or set the title."""
     return "".join(c if c in "\n\t" or (c.isprintable() or c == "\xa0") else "�" for c in text)

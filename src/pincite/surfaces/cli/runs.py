@@ -9,7 +9,7 @@ from pincite.domain.events import EventNames, EventType, RunStatus, event_name
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.check import Evidence, vetted
 from pincite.surfaces.cli.files import BUNDLE, format_of, read_schema, report_formats, vet_output, write_file
-from pincite.surfaces.cli.run import guarded, of_engine, print_bytes, print_json, print_text, print_value
+from pincite.surfaces.cli.run import guarded, of_engine, print_bytes, print_json, print_result, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,13 +41,9 @@ def list_runs(
 ) -> None:
     """List the newest runs."""
     records = of_engine(lambda engine: engine.runs(limit, status=status), {"home": home}, as_json=as_json)
-    if as_json:
-        print_value(records)
-        return
-    for record in records:
-        print_text(f"{record.run_id}  {record.created_at:%Y-%m-%d %H:%M}  {record.status:<22} {record.question}")
-    if not records:
-        print_text("No runs yet." if status is None else f"No run is {status}.")
+    lines = [f"{run.run_id}  {run.created_at:%Y-%m-%d %H:%M}  {run.status:<22} {run.question}" for run in records]
+    none = "No runs yet." if status is None else f"No run is {status}."
+    print_result(records, "\n".join(lines) or none, as_json=as_json)
 
 
 @app.command()
@@ -148,14 +144,9 @@ def retry(
         return [found_id for found_id in found if await engine.queue(found_id)]
 
     queued = of_engine(retried, {"home": home}, as_json=as_json)
-    if as_json:
-        print_json({"queued": queued})
-        return
-    for queued_id in queued:
-        print_text(f"{queued_id} waits for a worker.")
-    print_text(
-        "Workers of this home take it: pincite worker --until-idle" if queued else "No run is to be tried again."
-    )
+    taken = "Workers of this home take it: pincite worker --until-idle"
+    lines = [*(f"{queued_id} waits for a worker." for queued_id in queued), taken]
+    print_result({"queued": queued}, "\n".join(lines) if queued else "No run is to be tried again.", as_json=as_json)
 
 
 @app.command()
@@ -183,10 +174,9 @@ def replay(
     replayed, same, filled = of_engine(made_again, {"home": home}, as_json=as_json)
     if schema is not None:
         print_json({"run_id": replayed, "same": same, **(filled if isinstance(filled, dict) else {})})
-    elif as_json:
-        print_json({"run_id": replayed, "same": same})
     else:
-        print_text(f"{replayed}: {'the same report' if same else 'another report'} from the record, without a call.")
+        said = f"{replayed}: {'the same report' if same else 'another report'} from the record, without a call."
+        print_result({"run_id": replayed, "same": same}, said, as_json=as_json)
     if not same:
         raise typer.Exit(1)
 
@@ -200,12 +190,8 @@ def cancel(run_id: RunId, home: options.Home = None, as_json: options.Json = Fal
         return (await engine.run(run_id)).run_id, status
 
     cancelled, status = of_engine(stopped, {"home": home}, as_json=as_json)
-    if as_json:
-        print_json({"run_id": cancelled, "status": status})
-    elif status == RunStatus.RUNNING:
-        print_text(f"{cancelled} was asked to stop.")
-    else:
-        print_text(f"{cancelled} is {status}.")
+    said = f"{cancelled} was asked to stop." if status == RunStatus.RUNNING else f"{cancelled} is {status}."
+    print_result({"run_id": cancelled, "status": status}, said, as_json=as_json)
 
 
 @app.command()
@@ -248,7 +234,4 @@ def export(
 def delete(run_id: RunId, home: options.Home = None, as_json: options.Json = False) -> None:
     """Delete a run, its events, claims and the pages only it uses."""
     deleted = of_engine(lambda engine: engine.delete(run_id), {"home": home}, as_json=as_json)
-    if as_json:
-        print_json({"deleted": deleted})
-    else:
-        print_text(f"Deleted {deleted}.")
+    print_result({"deleted": deleted}, f"Deleted {deleted}.", as_json=as_json)

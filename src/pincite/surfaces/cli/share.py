@@ -8,7 +8,7 @@ import typer
 
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import vet_output
-from pincite.surfaces.cli.run import guarded, note, of_engine, print_json, print_text, print_value
+from pincite.surfaces.cli.run import guarded, note, of_engine, print_result
 
 app = typer.Typer(
     help="Share pages and search answers with other installations.", no_args_is_help=True, rich_markup_mode=None
@@ -19,10 +19,7 @@ app = typer.Typer(
 def key(home: options.Home = None, as_json: options.Json = False) -> None:
     """Print the public key by which others know this installation; made at first use."""
     found = of_engine(lambda engine: engine.share_key(), {"home": home}, as_json=as_json)
-    if as_json:
-        print_json({"key": found})
-    else:
-        print_text(found)
+    print_result({"key": found}, found, as_json=as_json)
 
 
 @app.command("export")
@@ -34,12 +31,10 @@ def export(
     """Write a signed bundle of the captures and search answers that may be shared."""
     guarded(lambda: vet_output(file), as_json=as_json)
     made = of_engine(lambda engine: engine.share_export(file), {"home": home}, as_json=as_json)
-    if as_json:
-        print_value(made)
-        return
-    print_text(f"{file}: {made.captures} captures and {made.answers} search answers, {made.size_bytes} bytes")
-    print_text(f"signed with {made.key}")
-    note(_counted("Not shared", made.kept_back))
+    said = f"{file}: {made.captures} captures and {made.answers} search answers, {made.size_bytes} bytes"
+    print_result(made, f"{said}\nsigned with {made.key}", as_json=as_json)
+    if not as_json:
+        note(_counted("Not shared", made.kept_back))
 
 
 @app.command("import")
@@ -53,11 +48,10 @@ def take_in(
 ) -> None:
     """Take in a bundle of another installation; every item is checked again here."""
     taken = of_engine(lambda engine: engine.share_import(file, key=signed_by), {"home": home}, as_json=as_json)
-    if as_json:
-        print_value(taken)
-        return
-    print_text(f"{taken.captures} captures and {taken.answers} search answers of {taken.shared_by}")
-    note(_counted("Refused", taken.refused))
+    said = f"{taken.captures} captures and {taken.answers} search answers of {taken.shared_by}"
+    print_result(taken, said, as_json=as_json)
+    if not as_json:
+        note(_counted("Refused", taken.refused))
 
 
 @app.command("serve")

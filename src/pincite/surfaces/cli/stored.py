@@ -10,7 +10,17 @@ import typer
 from pincite.domain.reasons import reason_text
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import vet_output
-from pincite.surfaces.cli.run import confirmed, note, of_engine, print_json, print_text, print_value, results, run_async
+from pincite.surfaces.cli.run import (
+    confirmed,
+    note,
+    of_engine,
+    print_json,
+    print_result,
+    print_text,
+    print_value,
+    results,
+    run_async,
+)
 
 if TYPE_CHECKING:
     from pincite.domain.library import IndexReport, Skipped
@@ -95,21 +105,17 @@ _MEGABYTE = 1_000_000
 def stats(home: options.Home = None, as_json: options.Json = False) -> None:
     """Print what cached answers and captured pages take up."""
     held = of_engine(lambda engine: engine.cache_stats(), {"home": home}, as_json=as_json)
-    if as_json:
-        print_value(held)
-        return
-    print_text(f"cache: {held.entries} entries, {held.size_bytes / _MEGABYTE:.1f} MB")
-    print_text(f"captured pages: {held.captured_bytes / _MEGABYTE:.1f} MB, compressed")
+    cached = f"cache: {held.entries} entries, {held.size_bytes / _MEGABYTE:.1f} MB"
+    captured = f"captured pages: {held.captured_bytes / _MEGABYTE:.1f} MB, compressed"
+    print_result(held, f"{cached}\n{captured}", as_json=as_json)
 
 
 @cache_app.command()
 def clear(home: options.Home = None, as_json: options.Json = False) -> None:
     """Empty the cache and forget pages that no run refers to; runs and reports stay whole."""
     gone = of_engine(lambda engine: engine.clear_cache(), {"home": home}, as_json=as_json)
-    if as_json:
-        print_value(gone)
-        return
-    print_text(f"Removed {gone.entries} cache entries and {gone.captures} captures that no run refers to.")
+    said = f"Removed {gone.entries} cache entries and {gone.captures} captures that no run refers to."
+    print_result(gone, said, as_json=as_json)
 
 
 scope_app = typer.Typer(
@@ -167,11 +173,11 @@ def delete(
         return await delete_scope(load_settings({"home": home, "scope": user}))
 
     went = run_async(job, as_json=as_json)
-    if as_json:
-        print_json({"scope": user, "rows": went.rows, "cache_entries": went.cache_entries, "calls": went.logged_calls})
-        return
-    print_text(f"Removed {went.rows} rows, {went.cache_entries} cached answers and {went.logged_calls} logged calls.")
-    note("API keys of this user still open an empty scope; revoke them with: pincite keys revoke NAME")
+    counts = {"rows": went.rows, "cache_entries": went.cache_entries, "calls": went.logged_calls}
+    said = f"Removed {went.rows} rows, {went.cache_entries} cached answers and {went.logged_calls} logged calls."
+    print_result({"scope": user, **counts}, said, as_json=as_json)
+    if not as_json:
+        note("API keys of this user still open an empty scope; revoke them with: pincite keys revoke NAME")
 
 
 @scope_app.command()
@@ -188,10 +194,9 @@ def prune(user: User, home: options.Home = None, as_json: options.Json = False) 
             return await expire(settings, shared)
 
     went = run_async(job, as_json=as_json)
-    if as_json:
-        print_json({"scope": user, "runs": went.runs, "events": went.events, "captures": went.captures})
-    else:
-        print_text(f"Let go {went.runs} runs, {went.events} events and {went.captures} captures.")
+    said = f"Let go {went.runs} runs, {went.events} events and {went.captures} captures."
+    found = {"scope": user, "runs": went.runs, "events": went.events, "captures": went.captures}
+    print_result(found, said, as_json=as_json)
 
 
 def log(
@@ -206,13 +211,7 @@ def log(
     found = of_engine(
         lambda engine: engine.log(limit, tool=tool, run_id=run_id, session_id=session), {"home": home}, as_json=as_json
     )
-    if as_json:
-        print_value(found)
-        return
-    for call in found:
-        print_text(_line(call))
-    if not found:
-        print_text("No calls on record.")
+    print_result(found, "\n".join(map(_line, found)) or "No calls on record.", as_json=as_json)
 
 
 def _line(call: "LoggedCall") -> str:
