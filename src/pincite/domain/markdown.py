@@ -76,6 +76,8 @@ PARTIAL_ANSWER = "*This report is partial: not every part of the question could 
 _PLAIN_MARK = re.compile(r"(?<!\\)\[(\d+)\](?!\()")
 _LINKED_MARK = re.compile(r"(?<!\\)\[(\d+)\]\(citation:\1\)")
 
+# A code span stands before its signs are looked at: nothing is escaped in there.
+_ESCAPED = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|\\([!-/:-@\[-`{-~])")
 _FENCE = re.compile(r"(?:> ?)?(`{3,})")
 
 # What has to be escaped, and nothing more: an escaped character is one more thing to read past.
@@ -136,6 +138,18 @@ def _linked(text: str) -> str:
 def escape(text: str) -> str:
     """`text` on one line with every character escaped that would mean something in Markdown or to a terminal."""
     return _SPECIAL.sub(lambda found: "\\" + found[0], one_line(text))
+
+
+def for_terminal(markdown: str) -> str:
+    """Markdown to be read as it stands: what `escape` put in front of signs is left out; code never had any."""
+    fence = ""
+    lines: list[str] = []
+    for line in markdown.split("\n"):
+        marked = _FENCE.match(line)
+        lines.append(line if fence or marked else _ESCAPED.sub(lambda found: found[2] or found[0], line))
+        if marked is not None:
+            fence = "" if marked[1] == fence else fence or marked[1]
+    return "\n".join(lines)
 
 
 def one_line(text: str) -> str:

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from tests.fakes.reports import HOSTILE, report_stating
 
-from pincite.domain.markdown import ANSWER_HEADING, escape, one_line, render_markdown, restyle
+from pincite.domain.markdown import ANSWER_HEADING, escape, for_terminal, one_line, render_markdown, restyle
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import Report, ReportGap, ReportLead, ReportStatus
 from pincite.testing.reports import empty_report, sample_report
@@ -95,6 +95,17 @@ def test_outside_text_makes_no_markup(text: str) -> None:
 @given(PIECES)
 def test_a_reader_sees_the_text_as_it_was(text: str) -> None:
     assert shown(f"Start {escape(text)} end") == " ".join(f"Start {one_line(text)} end".split())
+
+
+@given(PIECES)
+def test_a_terminal_shows_no_backslash_that_the_text_has_not(text: str) -> None:
+    assume("\\`" not in text and not re.match(r"(?:> ?)?`{3,}", one_line(text)))
+    assert for_terminal(f"Start {escape(text)} end") == f"Start {one_line(text)} end"
+
+
+def test_code_keeps_its_backslashes_on_a_terminal() -> None:
+    shown = for_terminal("`\\[x\\]` \\[1] and \\`y\\`\n> ```\n> a\\[0]\n> ```\n\\- end")
+    assert shown == "`\\[x\\]` [1] and `y`\n> ```\n> a\\[0]\n> ```\n- end"
 
 
 @given(PIECES)

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from pincite.domain.errors import EmptyContent
 from pincite.domain.frozen import dataclass
-from pincite.domain.page import Block, BlockKind, Document
+from pincite.domain.page import Block, BlockKind, Document, Mark, MarkKind
 from pincite.fetch.extractors.characters import clean
 
 _BLANK = re.compile(r"\n[ \t]*(?:\n[ \t]*)*\n|\n[ \t]*\f[ \t]*\n?|\f")
@@ -45,6 +45,14 @@ _LETTERS = 0.8
 # As Markdown and reStructuredText have it.
 _CODE_INDENT = 4
 _PARTED = re.compile(r"(?<![^\W_-])([^\W\d_]+)-\Z")
+# Marks of reStructuredText, which manuals are kept in as plain text: ``code``, :role:`name` or :role:`name <target>`.
+# Nobody writes them otherwise; quotation marks of TeX (``word'') end differently.
+_INLINE = re.compile(
+    r"``(?=\S)([^`]{0,200}?\S)``|(?<![\w`]):[a-z][\w:.+-]{0,30}:`~?([^`<>]{1,200}?)(?:\s*<[^`<>]{1,200}>)?`"
+)
+_LEADS_ON = re.compile(r"(?<![^\w\s)`'\"])::\Z")
+# A line of its own that names what follows (".. note::", "::") or a place (".. _top:"), or is a comment; no footnote.
+_DIRECTIVE = re.compile(r"::\Z|\.\. (?:(?P<name>[\w-]{1,30}):: ?(?P<said>.*)|[^\s\[|].*)\Z")
 # Shorter lines than these were not ended by a margin: mail wraps at 72, narrow columns at 50. Chosen, not measured.
 _WRAPPED_CHARS = 45
 # A line that breaks off before that share of the longest one was ended by its writer (verses, addresses).
@@ -121,8 +129,21 @@ class _Reading:
     words: frozenset[str]
     blocks: list[Block] = field(default_factory=list)
     _open: list[tuple[int, int]] = field(default_factory=list)  # indent and index of terms
+    _code_below: int | None = None  # the indent of a paragraph that ends in "::"
 
     def read(self, part: _Part) -> None:
+        if self._code_below is not None and part.indent > self._code_below:
+            self._code(part)
+            return
+        directive = _DIRECTIVE.match(part.lines[0].strip())
+        leads_on = _LEADS_ON.search(part.text) and not (directive and directive["name"])
+        self._code_below = part.indent if leads_on else None
+        if directive:
+            said, rest = directive["said"] or "", part.lines[1:]
+            rest = (said, *rest) if _is_prose((said, *rest[:1])) else rest
+            if rest and (directive["name"] or directive[0] == "::"):
+                self.read(_Part(tuple(line.strip() for line in rest) if rest[0] == said else rest))
+            return
         while self._open and part.indent <= self._open[-1][0]:
             self._open.pop()
         if (heading := self._heading(part)) is not None:
@@ -217,9 +238,30 @@ class _Reading:
             (self.around.note, self.around.page, self.around.secondary) if self.around else ("", None, False)
         )
         parent = None if kind is BlockKind.HEADING else self._parent()
+        text, marks = (text, ()) if kind is BlockKind.CODE else _unmarked(text)
         self.blocks.append(
-            Block(kind, text, level, ordered, number, note=note, page=page, secondary=secondary, parent=parent)
-        )
+            Block(
+                kind, text, level, ordered, number, marks=marks, note=note, page=page, secondary=secondary,
+                parent=parent,
+            )
+        )  # fmt: skip
+
+
+def _unmarked(text: str) -> tuple[str, tuple[Mark, ...]]:
+    """The text without marks of reStructuredText, and where it has code instead."""
+    pieces: list[str] = []
+    marks: list[Mark] = []
+    length = done = 0
+    for found in _INLINE.finditer(text):
+        before, code = text[done : found.start()], found[1] or found[2].strip()
+        if not code:
+            continue
+        start = length + len(before)
+        pieces += [before, code]
+        length, done = start + len(code), found.end()
+        marks.append(Mark(start, length, MarkKind.CODE))
+    # "as follows::" leads on to code.
+    return _LEADS_ON.sub(":", "".join((*pieces, text[done:]))), tuple(marks)
 
 
 def _parts(text: str) -> list[_Part]:
@@ -259,10 +301,10 @@ def _level(line: str) -> int:
 
 def _is_prose(lines: Sequence[str], shortest: int = 3) -> bool:
     """Whether the lines are words in sentences: mostly letters, no columns, no marks of programs."""
-    text = " ".join(line.strip() for line in lines)
+    stripped = [_LEADS_ON.sub(":", _INLINE.sub("code", line.strip())) for line in lines if line.strip()]
+    text = " ".join(stripped)
     if len(_WORD.findall(text)) < shortest or _LEADERS.search(text):
         return False
-    stripped = [line.strip() for line in lines if line.strip()]
     marks = sum(bool(_CODE_END.search(line) or _COMMAND.match(line) or _CALL.search(line)) for line in stripped)
     columns = sum(bool(_COLUMNS.search(line)) for line in stripped)
     letters = sum(char.isalpha() or char.isspace() or char in "',.-" for char in text)
@@ -291,7 +333,7 @@ def _flowed(lines: Sequence[str], words: frozenset[str]) -> str:
 
 
 EXTRACTOR = "plain"
-VERSION = "3"
+VERSION = "4"
 # A heading of two lines; chosen, not measured.
 _TITLE_CHARS = 120
 

@@ -153,7 +153,7 @@ def _around(
         taken.update(" ".join(item.claim.text.split()) for item in shown)
         lines = tuple(Line(item.claim.text, (item,), _under(item, labels, documents), opens=True) for item in shown)
         block = ReportBlock(BlockForm.LIST, tuple((index,) for index in range(len(lines))))
-        title = documents[shown[0].claim.evidence[0].url].title
+        title = documents[shown[0].claim.evidence[0].url].title.rstrip(" .")
         heading = (
             " ".join(filter(None, (SECTION_BY_SECTION, title and f"of {title}"))) if form is NoteForm.POINT else ""
         )

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -143,7 +144,12 @@ async def ask(
         if asked.output_schema is not None:
             filled: dict[str, Json] = {"run_id": report.run_id, **await engine.answer(run_id)}
             return report, json.dumps(filled, ensure_ascii=False, indent=2).encode() + b"\n", failed
-        return report, await engine.export(report, printing.printed), failed
+        data = await engine.export(report, printing.printed)
+        if printing.printed == "md" and sys.stdout.isatty():
+            from pincite.domain.markdown import for_terminal
+
+            data = for_terminal(data.decode()).encode()
+        return report, data, failed
 
 
 async def ended(engine: "Engine", run_id: str, show: "OnEvent") -> "tuple[Report, PinciteError | None]":

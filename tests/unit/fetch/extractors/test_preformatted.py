@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from pincite.domain.items import item_at
-from pincite.domain.page import BlockKind, Document
+from pincite.domain.page import BlockKind, Document, MarkKind
 from pincite.fetch.extractors import extract
 from pincite.fetch.extractors.preformatted import read_plain
 
@@ -137,6 +137,52 @@ def test_a_man_page_reads_as_entries() -> None:
 def test_a_hyphen_at_the_end_of_a_line_goes_where_the_text_knows_the_word() -> None:
     document = plain(MAN.replace("The port", "The harbour"))
     assert "in the harbour too." in document.text
+
+
+MARKED_UP = """\
+Every lamp has a switch (like ``lamp -n``); see :lamp:`help lit` and
+:ref:`the harbour <harbour>` for what it does in ``tower's`` light.
+
+.. note::
+
+   The port is never dark while one of its lamps is lit.
+
+.. container:: verbose
+
+``x % y``
+  Lamps that are lit in x, but not in y. Short for ``only(x, y)``.
+
+.. a comment that nobody reads
+
+Light them as follows::
+
+    lamp --all ``now``
+
+"""
+
+
+def test_marks_of_restructured_text_are_not_words_of_the_page() -> None:
+    document = plain(MARKED_UP)
+    told = [(block.kind, block.text) for block in document.blocks]
+    assert told == [
+        (
+            BlockKind.PARAGRAPH,
+            "Every lamp has a switch (like lamp -n); see help lit and the harbour for what it does in tower's light.",
+        ),
+        (BlockKind.PARAGRAPH, "The port is never dark while one of its lamps is lit."),
+        (BlockKind.TERM, "x % y"),
+        (BlockKind.DEFINITION, "Lamps that are lit in x, but not in y. Short for only(x, y)."),
+        (BlockKind.PARAGRAPH, "Light them as follows:"),
+        (BlockKind.CODE, "    lamp --all ``now``"),
+    ]
+    first = document.blocks[0]
+    coded = [first.text[mark.start : mark.end] for mark in first.marks if mark.kind is MarkKind.CODE]
+    assert coded == ["lamp -n", "help lit", "the harbour", "tower's"]
+
+
+def test_quotation_marks_of_tex_and_windows_paths_stay() -> None:
+    text = "He said ``leave the harbour'' twice, and C::name is a name of code, as is :x: alone."
+    assert plain(text).blocks[0].text == text
 
 
 @pytest.mark.parametrize("read", [plain, in_pre])
