@@ -9,6 +9,7 @@ import anyio
 from anyio import to_thread
 
 from pincite.audit.pages import AT_ONCE, DEADLINE_S, address_key
+from pincite.domain.citation import cut_on_word
 from pincite.domain.codec import from_json
 from pincite.domain.errors import (
     BudgetExhausted,
@@ -54,7 +55,9 @@ def changes(evidence: ReportEvidence, old: Document | None, page: Document, star
     else:
         if is_whole(old, evidence.start, evidence.end) and not is_whole(page, start, end):
             found.append("the sentence it is in")
-        found += [f"new there: “{_short(page, index)}”" for index in _new_blocks(old, page, start, end)]
+        found += [
+            f"new there: “{cut_on_word(page.blocks[index].text, 80)}”" for index in _new_blocks(old, page, start, end)
+        ]
     return f"changed around it: {'; '.join(dict.fromkeys(found))}" if found else ""
 
 
@@ -103,11 +106,6 @@ def _near(page: Document, start: int, end: int) -> list[int]:
     first, last = page.block_at(start), page.block_at(max(end - 1, start))
     near = {*range(first - _NEAR_BLOCKS, first), *range(last + 1, last + 1 + _NEAR_BLOCKS), *range(_FIRST_BLOCKS)}
     return sorted(index for index in near if 0 <= index < len(page.blocks) and not first <= index <= last)
-
-
-def _short(page: Document, index: int) -> str:
-    text = " ".join(page.blocks[index].text.split())
-    return text if len(text) <= 80 else text[:79].rsplit(" ", 1)[0] + "…"
 
 
 def _flat(text: str) -> str:

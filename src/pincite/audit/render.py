@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from pincite.audit.findings import OPEN, WRONG, Audit, AuditedSentence, AuditVerdict, ReferenceState, reference_name
+from pincite.domain.citation import cut_on_word
 from pincite.domain.evidence import Proof
 
 if TYPE_CHECKING:
@@ -73,13 +74,15 @@ def table(audit: Audit, *, everything: bool = False) -> str:
     for number, sentence in enumerate(audit.claims, 1):
         if sentence.outcome is AuditVerdict.SUPPORTED and not everything:
             continue
-        parts.append(f"{_sign(sentence.outcome)} {number}. {WORDS[sentence.outcome]}: {_short(sentence.text, 160)}")
+        parts.append(
+            f"{_sign(sentence.outcome)} {number}. {WORDS[sentence.outcome]}: {cut_on_word(sentence.text, 160)}"
+        )
         detail = _said(sentence)
         if detail:
             parts.append(f"     {detail}")
         if sentence.passage and sentence.outcome is not AuditVerdict.SUPPORTED:
-            parts.append(f"     the page: {_short(sentence.passage, 220)}")
-    parts += [f"✗ entry never cited: {reference_name(r)} {_short(r.text, 100)}" for r in audit.never_cited]
+            parts.append(f"     the page: {cut_on_word(sentence.passage, 220)}")
+    parts += [f"✗ entry never cited: {reference_name(r)} {cut_on_word(r.text, 100)}" for r in audit.never_cited]
     parts += [
         f"? {reference_name(r)} {r.state.value.replace('_', ' ')}: {r.reason}"
         for r in audit.references
@@ -215,14 +218,9 @@ def _said(sentence: AuditedSentence) -> str:
     return sentence.detail.removeprefix(f"{WORDS[AuditVerdict.COULD_NOT_CHECK]}: ")
 
 
-def _short(text: str, limit: int) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= limit else flat[: limit - 1].rsplit(" ", 1)[0] + "…"
-
-
 def _plain(text: str) -> str:
     return text.replace("*", "").replace("⟦", "[").replace("⟧", "]")
 
 
 def _passage(sentence: AuditedSentence) -> str:
-    return f"<blockquote>{escape(_short(sentence.passage, 600))}</blockquote>" if sentence.passage else ""
+    return f"<blockquote>{escape(cut_on_word(sentence.passage, 600))}</blockquote>" if sentence.passage else ""

@@ -68,10 +68,11 @@ def _utc(moment: datetime | str) -> str:
     return aware.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def cut_on_word(text: str) -> str:
-    """`text` on one line, of at most `EXCERPT_CHARS` characters, cut between words where it can be."""
-    line = " ".join(unicodedata.normalize("NFC", text).split())
-    if len(line) <= EXCERPT_CHARS:
+def cut_on_word(text: str, most_chars: int = EXCERPT_CHARS) -> str:
+    """`text` on one line of at most so many characters, cut between words where it can be; nothing where that is 0."""
+    # A text may be a whole page; what is shown of it comes out of its beginning, white space aside.
+    line = " ".join(unicodedata.normalize("NFC", text[: most_chars * 20]).split())
+    if len(line) <= most_chars:
         return line
-    head = line[: EXCERPT_CHARS - 1]
-    return (head[: head.rfind(" ")] if " " in head[EXCERPT_CHARS // 2 :] else head).rstrip(" ,;:.-–—…") + "…"
+    head = line[: most_chars - 1]
+    return (head[: head.rfind(" ")] if " " in head[most_chars // 2 :] else head).rstrip(" ,;:.-–—…") + "…"

@@ -1,5 +1,6 @@
-"""Answers to snapshots."""
+"""Answers as captures, and what of a capture is handed out: its source as text, windows of what was read."""
 
+import codecs
 import mimetypes
 import re
 from collections.abc import Iterable
@@ -164,3 +165,62 @@ class Exchange:
     def all_headers(self, name: str) -> tuple[str, ...]:
         """Every value of a header in wire order."""
         return tuple(value for key, value in self.headers if key == name)
+
+
+# What is handed out of a page: bounded and cut at a border, never silently.
+
+# How far before the bound a border is looked for; without one the window ends in the middle of a line.
+_SLACK = 0.2
+_BORDERS = ("\n\n", "\n", ". ", " ")
+
+
+def window(content: str, offset: int, max_chars: int) -> tuple[str, int | None]:
+    """The part of `content` from `offset`, at most `max_chars` long, and the offset of the rest (None at the end).
+
+    Windows that follow each other's `next_offset` give the whole content back.
+
+    Errors: InvalidInput (`offset` out of range).
+    """
+    if max_chars < 1:
+        raise InvalidInput("max_chars must be at least 1", reason="max_chars")
+    if offset < 0 or (offset > len(content)):
+        raise InvalidInput(f"offset must be between 0 and {len(content)}", reason="offset")
+    end = offset + max_chars
+    if end >= len(content):
+        return content[offset:], None
+    earliest = end - max(int(max_chars * _SLACK), 1)
+    for border in _BORDERS:
+        at = content.rfind(border, earliest, end)
+        if at > offset:
+            return content[offset : at + len(border)], at + len(border)
+    return content[offset:end], end
+
+
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
+_TEXTUAL = re.compile(
+    r"^(?:text/|application/(?:[\w.+-]*\+)?(?:json|xml|xhtml\+xml|javascript)\b)|html|^$", re.IGNORECASE
+)
+# WHATWG HTML §4.2.5.4: a declaration of the encoding stands within the first 1024 bytes.
+_META_BYTES = 1_024
+
+
+def source_text(snapshot: Snapshot) -> str | None:
+    """The body as text, or None when it is no text (a PDF, an archive): then what was read has to do."""
+    if not _TEXTUAL.search(snapshot.content_type) or b"\x00" in snapshot.body[:_META_BYTES]:
+        return None
+    body = snapshot.body.removeprefix(codecs.BOM_UTF8)
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError:
+        return body.decode(_charset(snapshot), "replace")
+
+
+def _charset(snapshot: Snapshot) -> str:
+    head = snapshot.body[:_META_BYTES].decode("latin-1")
+    for text in (snapshot.content_type, head):
+        if named := _CHARSET.search(text):
+            try:
+                return codecs.lookup(named[1]).name
+            except LookupError:
+                continue
+    return "utf-8"

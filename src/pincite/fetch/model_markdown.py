@@ -22,7 +22,7 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.domain.records import Entry
-from pincite.fetch.window import source_text, window
+from pincite.fetch.captures import source_text, window
 from pincite.ports import Cache, Clock, Ledger, ModelCalls
 from pincite.text.tokens import token_estimate, words
 

@@ -11,6 +11,7 @@ import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
+from pincite.domain.citation import EXCERPT_CHARS, cut_on_word
 from pincite.domain.errors import (
     BudgetExhausted,
     DeadLink,
@@ -25,10 +26,9 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.page import Document, Kept, Link, Snapshot
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.requests import check_request
-from pincite.fetch.captures import GIVEN, merged_canonical
+from pincite.fetch.captures import GIVEN, merged_canonical, source_text, window
 from pincite.fetch.page_cache import TURN_S, UNKNOWN_PAGE, CachedPage, PageCache, conditional, time_to_live
 from pincite.fetch.page_failures import DocumentGate, failure_of, needs_rendering
-from pincite.fetch.window import EXCERPT_CHARS, excerpt, source_text, window
 from pincite.ports import Clock, DocumentStore, Extractor, FetchBackend, SnapshotStore
 from pincite.runtime.concurrency import SingleFlight
 from pincite.runtime.recovery import another_may_help, may_serve_stale
@@ -376,7 +376,7 @@ def _result(request: FetchRequest, page: _Page) -> FetchResult:
         content_format=request.output_format,
         status=snapshot.status,
         content_type=snapshot.content_type,
-        excerpt=excerpt(document.description or document.text, min(EXCERPT_CHARS, quotable)),
+        excerpt=cut_on_word(document.description or document.text, min(EXCERPT_CHARS, quotable)),
         truncated=next_offset is not None,
         next_offset=next_offset,
         title=document.title,

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from pincite.domain.citation import normalize_citation
+from pincite.domain.citation import cut_on_word, normalize_citation
 from pincite.domain.evidence import (
     ContextPiece,
     Evidence,
@@ -149,7 +149,7 @@ def assemble(task: Task, progress: Progress, metadata: ReportMetadata, content: 
         run_id=metadata.run_id,
         report_id=report_id(metadata.run_id, 1),
         question=task.question.strip(),
-        title=_title(task.question),
+        title=cut_on_word(task.question, _TITLE_CHARS),
         created_at=metadata.created_at,
         profile=task.profile,
         mode=mode,
@@ -450,8 +450,3 @@ def _metrics(metrics: Metrics, progress: Progress, references: Sequence[Referenc
         claims_checked=len(progress.claims),
         claims_total=sum(item.printable for item in progress.claims),
     )
-
-
-def _title(question: str) -> str:
-    line = " ".join(question.split())
-    return line if len(line) <= _TITLE_CHARS else line[: _TITLE_CHARS - 1].rsplit(" ", 1)[0] + "…"

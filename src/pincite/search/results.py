@@ -10,6 +10,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from pincite.apis.client import number
+from pincite.domain.citation import cut_on_word
 from pincite.domain.errors import InvalidUrl, PolicyRefusal
 from pincite.domain.frozen import dataclass
 from pincite.domain.search import LeftOut, Query, SearchInfo, SearchResponse, SearchResult
@@ -122,12 +123,7 @@ def clean(value: Any, max_chars: int) -> str:
         return ""
     text = value[: max_chars * 20]
     text = _TAG.sub(" ", html.unescape(_TAG.sub(" ", text)))
-    text = " ".join(_INVISIBLE.sub("", text).encode("utf-8", "ignore").decode().split())
-    if len(text) <= max_chars:
-        return text
-    cut = text[: max_chars - 1]
-    head = cut.rsplit(" ", 1)[0]
-    return (head if len(head) > max_chars * 0.6 else cut).rstrip(" ,;:-") + "…"
+    return cut_on_word(_INVISIBLE.sub("", text).encode("utf-8", "ignore").decode(), max_chars)
 
 
 def parse_date(value: Any, now: datetime) -> datetime | None:

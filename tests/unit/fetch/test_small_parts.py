@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pincite.domain.citation import cut_on_word
 from pincite.domain.errors import EmptyContent, InvalidInput, NetworkError, PinciteError
 from pincite.domain.page import Block, BlockKind, Document, Snapshot
 from pincite.domain.version import PRODUCT_TOKEN, USER_AGENT, VERSION, user_agent
 from pincite.fetch import page_cache
-from pincite.fetch.captures import body_kind, capture, merged_canonical
+from pincite.fetch.captures import body_kind, capture, merged_canonical, window
 from pincite.fetch.connections import mapped
 from pincite.fetch.limits import BodyKind
 from pincite.fetch.page_failures import DocumentGate, needs_rendering
 from pincite.fetch.robots import page_signals
-from pincite.fetch.window import excerpt, window
 from pincite.urls.masking import mask_all
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -94,9 +94,9 @@ def test_windows_and_excerpts_have_bounds() -> None:
     for offset, size in ((0, 0), (-1, 10), (4, 10)):
         with pytest.raises(InvalidInput):
             window("abc", offset, size)
-    assert excerpt("one  two\nthree") == "one two three"
-    assert excerpt("word " * 100) == ("word " * 55).strip() + "…"
-    assert len(excerpt("x" * 1_000)) == 280
+    assert cut_on_word("one  two\nthree") == "one two three"
+    assert cut_on_word("word " * 100) == ("word " * 55).strip() + "…"
+    assert len(cut_on_word("x" * 1_000)) == 280
 
 
 @pytest.mark.parametrize(

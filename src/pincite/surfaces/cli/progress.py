@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from pincite.domain.budget import Usage, usd_text
+from pincite.domain.citation import cut_on_word
 from pincite.domain.events import Event, EventType, Json
 from pincite.domain.reasons import reason_text
 from pincite.surfaces.cli.run import note, printable
@@ -38,6 +39,8 @@ LIVE_LINES = 8
 TOLD_ROUNDS = 4
 # Where nothing can move, often enough to see that it goes on. Chosen, not measured.
 _A_LINE_EVERY_S: Final = 10.0
+# With the name of its event a line of a wide terminal.
+_SUBJECT_CHARS: Final = 90
 # Which member of an event says the most in a word.
 _SAID_BY = {
     EventType.CLAIM_VERIFIED: "verdict",
@@ -75,7 +78,7 @@ def describe(event: Event) -> str:
         "",
     )
     details = [word for word in (_detail(event.type, data), _reason(data)) if word]
-    line = f"{event.type.value:<20} {_short(subject)}"
+    line = f"{event.type.value:<20} {cut_on_word(subject, _SUBJECT_CHARS)}"
     told = (f"{line}  ({'; '.join(details)})" if details else line).rstrip()
     return f"{told}: {section}" if (section := section_text(event)) else told
 
@@ -102,7 +105,7 @@ def _detail(type_: EventType, data: Mapping[str, Json]) -> str:
         case EventType.LIBRARY_READ:
             return _count(data, "pages", "page") + " so far"
         case EventType.PAGE_DUPLICATE:
-            return f"same as {_short(str(data.get('of', '')))}"
+            return f"same as {cut_on_word(str(data.get('of', '')), _SUBJECT_CHARS)}"
         case EventType.ROUND_STARTED:
             return f"round {data.get('round', '')}"
         case EventType.REPORT_COMPLETED:
@@ -135,11 +138,6 @@ def _reason(data: Mapping[str, Json]) -> str:
     if isinstance(why, list):
         return "; ".join(str(reason) for reason in why)
     return reason_text(str(data.get("reason") or ""), str(data.get("code") or ""))
-
-
-def _short(text: str, limit: int = 90) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 @contextmanager
@@ -422,7 +420,7 @@ def _duration_ms(record: "RunRecord", events: Sequence[Event]) -> float:
 def _subject(call: "CallRecord") -> str:
     request = call.request if isinstance(call.request, dict) else {}
     text = next((str(request[name]) for name in _SUBJECTS if request.get(name)), "")
-    return text if len(text) <= _WIDE else text[: _WIDE - 1] + "…"
+    return cut_on_word(text, _WIDE)
 
 
 def _kinds(calls: "Sequence[CallRecord]") -> str:
