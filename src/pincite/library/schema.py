@@ -5,7 +5,6 @@ The index is derived data: a new version of the layout or of the extractor gets 
 
 import re
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from pincite.domain.library import IndexReport, ListedPage, Skipped
 from pincite.library.folder import Source
 from pincite.library.records import is_archive
 from pincite.runtime.system import make_private, too_many_open_files
+from pincite.sqlite import open_sqlite
 
 # Counted up when tables or what fills them change: the file has it in its name and is made anew.
 LAYOUT = 11
@@ -54,8 +54,6 @@ CREATE TABLE IF NOT EXISTS words (word TEXT PRIMARY KEY, pages INTEGER NOT NULL)
 """
 # A writer commits every second at the latest (`library.index`); the rest is for a slow disk.
 _BUSY_S = 30.0
-# Switching to a write-ahead log takes a few milliseconds.
-_AGAIN_AFTER_S = 0.02
 
 
 def open_index(file: Path) -> sqlite3.Connection:
@@ -68,33 +66,14 @@ def open_index(file: Path) -> sqlite3.Connection:
     with mapped(file):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         make_private(file)
-        connection = sqlite3.connect(file, timeout=_BUSY_S, check_same_thread=False, isolation_level=None)
+        connection = open_sqlite(file, _BUSY_S)
         try:
-            switch_to_wal(connection, _BUSY_S)
-            connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA cache_size=-65536")
             connection.executescript(_TABLES)
         except BaseException:
             connection.close()
             raise
     return connection
-
-
-def switch_to_wal(connection: sqlite3.Connection, within_s: float) -> None:
-    """Return when the file has a write-ahead log.
-
-    SQLite answers "locked" at once, without its own waiting, where two processes ask for that together on a new file.
-    Written anew because a library knows nothing of the database of runs.
-    """
-    until_s = time.monotonic() + within_s
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode=WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until_s:
-                raise
-            time.sleep(_AGAIN_AFTER_S)
 
 
 @contextmanager

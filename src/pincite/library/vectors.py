@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from pincite.domain.errors import PinciteError
-from pincite.library.schema import mapped, switch_to_wal
+from pincite.library.schema import mapped
 from pincite.ranking.passages import KEY_BYTES, passage_text
 from pincite.ranking.vectors import KnownVectors
+from pincite.sqlite import open_sqlite
 
 # SQLite takes 999 parameters in a statement by its oldest limit.
 _AT_A_TIME: Final = 500
@@ -57,6 +58,7 @@ class VectorFile:
             with self._lock, mapped(self._file):
                 self._file.parent.mkdir(parents=True, exist_ok=True)
                 with closing(self._open()) as connection, connection:
+                    connection.execute("BEGIN IMMEDIATE")
                     connection.executemany(
                         "INSERT OR IGNORE INTO vectors VALUES (?, ?)",
                         ((key, array("f", vector).tobytes()) for key, vector in vectors.items()),
@@ -65,10 +67,8 @@ class VectorFile:
             return
 
     def _open(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._file, timeout=_BUSY_S)
+        connection = open_sqlite(self._file, _BUSY_S)
         try:
-            switch_to_wal(connection, _BUSY_S)
-            connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
             )

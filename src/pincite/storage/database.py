@@ -44,9 +44,10 @@ from sqlalchemy.pool import QueuePool
 from pincite.domain.errors import Internal, InvalidInput, PinciteError, StorageUnavailable
 from pincite.ports import Clock
 from pincite.runtime.system import CONNECTION, SystemClock, make_private, needing
+from pincite.sqlite import switch_to_wal
 from pincite.storage import failures, migrations
 from pincite.storage.connections import WAIT_S, IdleConnections, RetryPolicy, database_url
-from pincite.storage.home_files import can_only_be_read, open_read_only, switch_to_wal
+from pincite.storage.home_files import can_only_be_read, open_read_only
 from pincite.storage.tables import NONE, Values
 
 T = TypeVar("T")

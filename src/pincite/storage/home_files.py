@@ -14,6 +14,7 @@ from typing import Final
 from pincite.domain.errors import Locked, StorageUnavailable
 from pincite.domain.records import ApiKey
 from pincite.runtime.system import make_private, replace_file
+from pincite.sqlite import open_sqlite
 from pincite.storage import failures
 
 # The file of the database in a home folder.
@@ -66,31 +67,6 @@ else:
         except BlockingIOError:
             return False
         return True
-
-
-# Switching a SQLite file to a write-ahead log, which many processes may try at once on a new file.
-
-# SQLite refuses at once, without waiting, to change the journal's mode while somebody reads.
-_AGAIN_AFTER_S = 0.02
-
-
-def switch_to_wal(connection: sqlite3.Connection, within_s: float) -> None:
-    """Return when the file has a write-ahead log.
-
-    SQLite answers "busy" at once, without its own waiting, where two connections ask for this lock together.
-
-    Errors: sqlite3.OperationalError as SQLite says it; "busy" only when `within_s` has passed.
-    """
-    until = time.monotonic() + within_s
-    while True:
-        try:
-            if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-                connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-            time.sleep(_AGAIN_AFTER_S)
 
 
 # A SQLite file on a read-only mount, or of somebody else: it can be listed, shown and checked, and nothing changes.
@@ -151,11 +127,8 @@ def open_side_file(path: Path, schema: str, version: int = 0) -> sqlite3.Connect
 
 def _open(path: Path, schema: str, version: int) -> sqlite3.Connection:
     make_private(path)
-    connection = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
+    connection = open_sqlite(path, _WAIT_S)
     try:
-        switch_to_wal(connection, _WAIT_S)
-        # What a power cut may take back here is cached answers and levels of limits.
-        connection.execute("PRAGMA synchronous = NORMAL")
         if version and connection.execute("PRAGMA user_version").fetchone()[0] != version:
             _begin_anew(connection, version)
         connection.executescript(schema)

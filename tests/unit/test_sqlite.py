@@ -1,18 +1,12 @@
 """A new file is switched to a write-ahead log also while another connection is at it."""
 
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pincite.library import schema
-from pincite.storage import home_files
-
-BOTH = pytest.mark.parametrize(
-    "switch_to_wal", [home_files.switch_to_wal, schema.switch_to_wal], ids=["home", "library"]
-)
+from pincite.sqlite import switch_to_wal
 
 
 class _Impatient(sqlite3.Connection):
@@ -35,8 +29,7 @@ def held(path: Path) -> sqlite3.Connection:
     return holder
 
 
-@BOTH
-def test_a_file_that_is_busy_is_tried_again(tmp_path: Path, switch_to_wal: Callable[..., None]) -> None:
+def test_a_file_that_is_busy_is_tried_again(tmp_path: Path) -> None:
     holder = held(tmp_path / "new.sqlite")
     connection = sqlite3.connect(tmp_path / "new.sqlite", timeout=0, isolation_level=None, factory=_Impatient)
     connection.at_third = lambda: holder.execute("COMMIT")
@@ -46,8 +39,7 @@ def test_a_file_that_is_busy_is_tried_again(tmp_path: Path, switch_to_wal: Calla
     holder.close()
 
 
-@BOTH
-def test_a_file_that_stays_busy_is_told_as_busy(tmp_path: Path, switch_to_wal: Callable[..., None]) -> None:
+def test_a_file_that_stays_busy_is_told_as_busy(tmp_path: Path) -> None:
     holder = held(tmp_path / "new.sqlite")
     connection = sqlite3.connect(tmp_path / "new.sqlite", timeout=0, isolation_level=None)
     with pytest.raises(sqlite3.OperationalError, match="locked"):
