@@ -353,6 +353,7 @@ def number(value: Any) -> float | None:
     """A number from 0 to below 10^15, or None: services send `true`, texts, `Infinity` and worse."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
+    # Below 2**53 whole numbers are still whole as floats; no count, price or score of a service comes near.
     return float(value) if 0 <= value < 1e15 else None
 
 

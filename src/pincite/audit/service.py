@@ -200,6 +200,7 @@ def _from_json(content: str) -> ReportInput | None:
 
 def _texts(data: Json, depth: int) -> Iterator[tuple[str, list[Json]]]:
     """Every (text, annotations) of a Responses answer, a message or a chat completion."""
+    # Those answers nest five deep; what is deeper is something else, and could exhaust the stack.
     if depth > 8:
         return
     if isinstance(data, list):

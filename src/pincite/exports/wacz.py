@@ -62,6 +62,7 @@ def zip_bytes(files: Mapping[str, bytes]) -> bytes:
         ) + encoded  # fmt: skip  # in the order of the format
         out += _LOCAL.pack(b"PK\x03\x04", _VERSION, _UTF8_NAMES, 0, 0, _DATE_1980, crc, size, size, len(encoded), 0)
         out += encoded + data
+    # The end record counts files in two bytes (APPNOTE 4.3.16); sizes beyond four bytes need Zip64.
     if len(files) > 0xFFFF or len(out) + len(central) > MAX_BYTES:
         raise ValueError("too much for one zip without Zip64")
     end = _END.pack(b"PK\x05\x06", 0, 0, len(files), len(files), len(central), len(out), 0)

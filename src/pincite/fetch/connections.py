@@ -294,6 +294,7 @@ class _Connector(aiohttp.TCPConnector):
 
 
 def _check_head(response: aiohttp.ClientResponse) -> None:
+    # RFC 9110 §15.2.2: only to a client that asked for another protocol, which this one never does.
     if response.status == 101:
         response.close()
         raise NetworkError("the server switched protocols unasked", reason="protocol_error", retryable=False)

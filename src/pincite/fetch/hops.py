@@ -93,6 +93,7 @@ def _elsewhere(target: str, url: str) -> str:
     return there.href
 
 
+# RFC 9110 §15.4: 300 leaves the choice to a reader, 304 is about a copy that one has, 305 and 306 are gone.
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 Admit = Callable[[str], Awaitable[ParsedUrl]]
 

@@ -29,6 +29,7 @@ _DOCUMENTATION = re.compile(
 )
 _DOCUMENTATION_PATH = re.compile(r"/(?:docs?|documentation|manual|reference|man\d?|api|wiki|rfcs?|spec)(?:/|$)", re.I)
 _NEWS_PATH = re.compile(r"/(?:news|live|breaking|latest|politics|markets|\d{4}/\d{1,2}/\d{1,2})(?:/|$|-)", re.I)
+# What came out within so few days may still be corrected or added to. Chosen, not measured.
 _RECENT = timedelta(days=3)
 
 

@@ -80,6 +80,7 @@ def _by_status(snapshot: Snapshot) -> PinciteError:
     if status in {401, 402, 407}:
         return LoginRequired(f"{host} wants a login or a payment ({status})", reason=f"http_{status}", context=context)
     if 500 <= status < 600:
+        # Of the others 501 and 505 stay as they are; from 520 on a CDN speaks of a server behind it.
         again = status in {500, 502, 503, 504} or status >= 520
         return NetworkError(
             f"{host} failed to answer ({status})",
@@ -178,6 +179,7 @@ class DocumentGate:
 def _is_boilerplate(document: Document) -> bool:
     blocks = [block for block in document.blocks if block.kind in _CONTENT]
     total = sum(len(block.text) for block in blocks)
+    # A page with more text has something to say beside its notices. Chosen, not measured.
     if not 0 < total < 600:
         return False
     notices = sum(len(block.text) for block in blocks if block.kind in _PROSE and _BOILERPLATE.search(block.text))

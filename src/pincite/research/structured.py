@@ -83,6 +83,7 @@ def _keeps(value: float, name: str, bound: float) -> bool:
         case "exclusiveMaximum":
             return value < bound
         case "multipleOf":
+            # As floats 0.3 is no whole multiple of 0.1; the rest is then some 1e-16 of the quotient.
             return bound != 0 and abs(value / bound - round(value / bound)) < 1e-9
         case _:
             return True

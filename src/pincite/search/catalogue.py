@@ -78,6 +78,7 @@ class Terms:
         )
 
 
+# No terms of anybody bind the answers of an engine that is one's own; after a month they are asked for anew.
 OWN_DATA = Terms(longest_cache_s=30 * _DAY_S, storable=True, shareable=False, read_on=READ_ON)
 
 

@@ -185,4 +185,5 @@ def money(value: Any) -> Decimal | None:
         amount = Decimal(str(value))
     except InvalidOperation:
         return None
+    # No search costs a thousand dollars: a sum of that size is in another unit, and would use up every cap at once.
     return amount if amount.is_finite() and 0 <= amount < 1000 else None

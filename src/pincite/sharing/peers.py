@@ -75,6 +75,7 @@ def peer_of(name: str, text: str, token: str = "") -> Peer:
             hint='Write {office = "https://pincite.example.com ed25519:..."}.',
             context={"setting": "share_peers"},
         )
+    # The name stands in logs, in events and in the keys of limits.
     if not name.isascii() or not name.replace("-", "").replace("_", "").isalnum() or len(name) > 40:
         raise InvalidSetting(
             f"share_peers: {name[:40]!r} is no name: letters, digits, - and _", context={"setting": "share_peers"}

@@ -155,6 +155,7 @@ def _mixed(piece: str) -> float:
     for match in _CLASSES.finditer(piece):
         kind, length = match.lastgroup, match.end() - match.start()
         if kind == "word":
+            # As for plain ASCII above: words of up to seven letters are one token, longer ones break up.
             total += 1 if length <= 7 else 1 + (length - 7) / 6
         elif kind == "digits":
             total += -(-length // _DIGITS_PER_TOKEN)

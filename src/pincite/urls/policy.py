@@ -18,6 +18,8 @@ from pincite.urls.parse import ParsedUrl, host_matches, parse_url
 #
 # DNS answers are vetted by the resolver and again at the socket; this module never asks for one.
 
+# Those of the web, and those that web servers use beside them; others are mail, databases, consoles: a request there
+# can do more than read.
 PORTS = frozenset({80, 443, 8000, 8080, 8443, 8888})
 # RFC 9110, section 4.1, wants at least 8,000 octets to be taken; nobody needs more to name a page.
 URL_MAX_CHARS = 8_192

@@ -177,6 +177,7 @@ def _card(name: str) -> "ProviderCard":
 def search_weights(settings: Settings) -> dict[str, float]:
     """How often engines, or single keys (`tavily#2`), get their turn among equals. Errors: InvalidSetting."""
     for name, weight in settings.search_weights.items():
+        # Turns are counted by shares: beyond a million to one the smaller would never come.
         if not 0 < weight < 1e6:
             raise InvalidSetting(
                 f"search_weights of {name}: {weight} is not above 0", context={"setting": "search_weights"}

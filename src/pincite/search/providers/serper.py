@@ -87,4 +87,5 @@ def _cost(body: Mapping[str, Any], query: Query) -> Decimal:
     told = billed(body.get("credits"), _USD_PER_CREDIT)
     if told is not None:
         return told
+    # A page of results is ten; more take a second credit (serper.dev).
     return _USD_PER_CREDIT * (2 if query.max_results > 10 else 1)

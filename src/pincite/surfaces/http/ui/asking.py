@@ -121,6 +121,7 @@ def _number(form: Mapping[str, str], name: str) -> Decimal | None:
         value = Decimal(text) if text else None
     except InvalidOperation:
         value = Decimal("NaN")
+    # Nobody means a cap of a million dollars: a slip of the keyboard is asked about.
     if value is not None and not (value.is_finite() and 0 < value < 1_000_000):
         raise InvalidInput(f"{LABELS[name]}: {text!r} is not an amount above zero", reason="amount_invalid")
     return value

@@ -124,6 +124,7 @@ def _ticks(first: datetime, last: datetime) -> list[tuple[float, str, str]]:
         x = _MARGIN + (datetime(year, 1, 1, tzinfo=first.tzinfo) - first).total_seconds() / span * room
         if _MARGIN + 100 < x < WIDTH - _MARGIN - 100:  # clear of the labels at the ends
             between.append((x, "middle", str(year)))
+    # A year of four digits takes some 30 units of the drawing; closer ones would run into each other.
     clear = [tick for n, tick in enumerate(between) if n == 0 or tick[0] - between[n - 1][0] > 40]
     return [ends[0], *clear, ends[1]]
 
