@@ -59,7 +59,7 @@ COMMANDS: dict[str, str] = {
     "completion": "app:completion",
     "runs": "runs:app",
     "keys": "serve:keys_app",
-    "share": "share:app",
+    "share": "serve:share_app",
     "cache": "stored:cache_app",
     "scope": "stored:scope_app",
     "models": "eval:models_app",
