@@ -11,7 +11,17 @@ from pincite.audit.references import find_references, first_author, lines_of
 from pincite.domain.errors import InvalidInput
 from pincite.domain.frozen import dataclass
 from pincite.domain.layout import MADE_CODE
-from pincite.domain.markdown import BALANCE_WORD, PARTIAL_ANSWER, SEARCHED_FOR
+from pincite.domain.markdown import (
+    BALANCE_WORD,
+    NO_ANSWER,
+    NOT_SURELY_ALL,
+    PARTIAL_ANSWER,
+    SEARCHED_FOR,
+    TOUCHED_ON,
+    WORDS_ONLY,
+)
+from pincite.domain.model import ModelRole
+from pincite.domain.reasons import REASONS
 from pincite.text.sentences import Span, sentences
 from pincite.verification.facts import check_facts
 
@@ -29,14 +39,27 @@ _PROVEN = (
     rf"\d+ (?:sentences? in their sources' words|paraphrases?{_JUDGED}|derived{_JUDGED})"
     r"|nothing was left out, the judge let all \d+ pass in the end"
 )
+_LIMITS = (
+    rf"- the (?:{'|'.join(ModelRole)}) worked by rules, without the model: "
+    rf"(?:{'|'.join(sorted(map(re.escape, set(REASONS.values()))))})"
+    r"|- the search ended at its cap on [a-z ]+; more may be found with a higher one"
+    r"|\d+ statements? (?:was|were) considered; none passed the checks\."
+)
+_BECAME = (
+    rf"answered in part: {NOT_SURELY_ALL}|no sure answer found in (?:the one page|any of the \d+ pages) read"
+    r"|(?:answered in part|no sure answer found)(?:: no page read has [^\s,]+(?:, [^\s,]+)*+)?"
+)
 _OF_ITSELF = re.compile(
-    rf"^(?:{BALANCE_WORD}: (?:{_PROVEN})(?:; (?:{_PROVEN}))*+\.|{re.escape(PARTIAL_ANSWER)}"
+    rf"^(?:{BALANCE_WORD}: (?:{_PROVEN})(?:; (?:{_PROVEN}))*+\."
+    rf"|{'|'.join(map(re.escape, (PARTIAL_ANSWER, TOUCHED_ON, NO_ANSWER)))}|{_LIMITS}"
     rf"|[ ]{{4}}- {SEARCHED_FOR} “[^”\n]*”(?:; “[^”\n]*”)*+(?:; and in \d+ other wordings?)?)$"
-    rf"|(?<=\d\] )\*{MADE_CODE}\*$"
+    rf"|(?<=\d\] )\*{MADE_CODE}\*$|(?<=\S) – (?:{_BECAME})$|{re.escape(WORDS_ONLY)}"
     rf"|^\*From \d+ (?:of \d+ pages|page) read, in their own words: {_SITE}(?:, {_SITE})*+"
-    r"(?: and \d+ more)?(?= Below: )",
+    r"(?: and \d+ more\.)?(?= Below: )",
     re.MULTILINE,
 )
+_BELOW = re.compile(r"(?<=[ *])Below: ")
+_TITLE = re.compile(r"^#{1,6} ([^\n]+)$", re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _CODE = re.compile(r"(?<!`)(`{1,8}+)(?!`)[^\n]{1,500}?(?<!`)\1(?!`)")
 _IMAGE = re.compile(r"!\[[^\]\n]*\]\([^)\n]*\)|(?<!!)\[\]\((?!https?:)[^)\n]*\)")
@@ -46,7 +69,7 @@ _RULE = re.compile(
     r"^\s*+(?:[-*_]\s*+){3,}+$|^\s*+\|?(?:\s*+:?-{2,}+:?\s*+\|)+\s*+:?-*+:?\s*+$"  # possessive: linear on any line
 )
 _ROW = re.compile(r"^\s*\|.*\|\s*$|^[^|\n]+\|[^|\n]+\|[^\n]*$")
-_PREFIX = re.compile(r"^(?:\s*+>)++\s?|^\s*+(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_PREFIX = re.compile(r"^(?:\s*+>)*+\s*+(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?|^(?:\s*+>)++\s?")
 # A block quotation under the title of its page: "> **Title** [1]", as this program's own reports print excerpts.
 _TITLED_QUOTE = re.compile(
     r"^[ ]{0,3}>[ ]?(?:\*\*|__)[^\n]{1,600}?(?:\*\*|__)[^\w\n]{0,3}\[[^\n]{1,200}\n(?:[ ]{0,3}>[^\n]*(?:\n|\Z))*+",
@@ -57,7 +80,11 @@ _GAP_CHARS = 8
 # "Background and previous work:" is a label; what is longer and has no fact is still read as a sentence.
 _LABEL_WORDS = 8
 _AFTER_MARKER = re.compile(rf"(?P<stop>[.!?]?)\s{{1,{_GAP_CHARS}}}(?P<letter>[^\W\d_])")
-_EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=[\w.!?])[*_](?!\w)|`|<[^<>\n]{1,80}>")
+_EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=[\w.!?])[*_](?!\w)|`|(?P<tag><[^<>\n]{1,80}>)")
+# Signs that mean themselves are set apart while the others are taken away.
+_LITERAL = re.compile(rf"{_CODE.pattern}|\\(?P<sign>[!-/:-@\[-`{{-~])")
+_APART = 0x10F000  # in a plane for private use, where no text has anything
+_BACK = {_APART + sign: sign for sign in range(0x21, 0x7F)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +120,8 @@ def parse_report(text: str, annotations: Sequence[Marker] = ()) -> ParsedReport:
         raise InvalidInput("the report is empty", reason="empty")
     if len(text) > LONGEST_REPORT_CHARS:
         raise InvalidInput(f"the report is longer than {LONGEST_REPORT_CHARS:,} characters", reason="too_large")
-    without_code = _blanked(text, _FENCE, _COMMENT, _OF_ITSELF)
+    without_code = _blanked(_FENCE.sub(_without_code, text), _COMMENT, _OF_ITSELF)
+    without_code = _blank_spans(without_code, _outlines(without_code))
     listed, spans = find_references(without_code)
     book = _Book(listed)
     body = _blank_spans(without_code, spans)
@@ -167,6 +195,29 @@ def _blanked(text: str, *patterns: re.Pattern[str]) -> str:
     for pattern in patterns:
         text = pattern.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
     return text
+
+
+def _without_code(fence: re.Match[str]) -> str:
+    """A fence as spaces; in a block quotation its lines stay marked, so that what stands behind is part of it."""
+    blank = re.sub(r"[^\n]", " ", fence[0])
+    quoted = fence[0].lstrip().startswith(">")
+    return re.sub(r"^ ", ">", blank, flags=re.MULTILINE) if quoted else blank
+
+
+def _outlines(text: str) -> list[tuple[int, int]]:
+    """Where a report lists its own headings ("Below: Rates; 20.10. Risks."): headings are no facts of a page."""
+    titles = sorted({match[1].strip() for match in _TITLE.finditer(text)}, key=len, reverse=True)
+    found: list[tuple[int, int]] = []
+    for below in _BELOW.finditer(text):
+        at = below.end()
+        while title := next((title for title in titles if text.startswith(title, at)), ""):
+            at += len(title)
+            if not text.startswith("; ", at):
+                break
+            at += 2
+        if title and text.startswith(".", at):
+            found.append((below.start(), at + 1))
+    return found
 
 
 def _blank_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
@@ -285,9 +336,23 @@ def _sentences(
                     missing[key] = None
                 else:
                     references[entry] = None
-        claim = " ".join(_EMPHASIS.sub(" ", piece[span.start : span.end]).lstrip("#").split())
-        claim = re.sub(r"(?<=[(\[])\s+|(?<![\s,;:–—-])[\s,;:–—-]++(?=[)\]])", "", claim)
-        claim = re.sub(r"\s+([.,;:!?])", r"\1", claim.replace("()", "").replace("[]", ""))
+        claim = _plain(piece[span.start : span.end])
+        if not (references or missing or any(map(str.isalnum, claim))):  # what is left of emphasis
+            continue
         yield ReportSentence(
             span.start + start, span.end + start, claim, tuple(references), tuple(missing), heading=heading
         )
+
+
+def _plain(text: str) -> str:
+    """A sentence as it is read: without emphasis, tags and what is left of markers; code and escaped signs stay."""
+    apart = _LITERAL.sub(_set_apart, text)
+    claim = " ".join(_EMPHASIS.sub(lambda mark: " " if mark["tag"] else "", apart).lstrip("#").split())
+    claim = re.sub(r"(?<=[(\[])\s+|(?<![\s,;:–—-])[\s,;:–—-]++(?=[)\]])", "", claim)
+    claim = re.sub(r"\s+([.,;:!?])", r"\1", re.sub(r"(?<!\w)\(\)|\[\]", "", claim))
+    return claim.translate(_BACK)
+
+
+def _set_apart(literal: re.Match[str]) -> str:
+    signs = literal["sign"] or literal[0].strip("`")
+    return "".join(chr(_APART + ord(sign)) if "!" <= sign <= "~" and not sign.isalnum() else sign for sign in signs)

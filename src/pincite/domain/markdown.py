@@ -66,6 +66,10 @@ PART_WORDS = {
     PartStatus.PARTLY: "answered in part",
     PartStatus.NOT_HERE: "no sure answer found",
 }
+# Of a part whose passages are near, but not surely all of it.
+NOT_SURELY_ALL = "these passages may not be the whole answer"
+# A note of reports whose passages nothing but words found.
+WORDS_ONLY = "Passages were found and ranked by words alone, so what is worded otherwise may be missed."
 # As reports said it before, in their Markdown and in the reasons of their gaps.
 NOT_HERE_BEFORE = "not in these sources"
 EXCLUDE_EACH_OTHER = "These statements exclude each other:"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pincite.audit.parse import ParsedReport, parse_report
 from pincite.domain.errors import InvalidInput
-from pincite.domain.markdown import PARTIAL_ANSWER
+from pincite.domain.markdown import NO_ANSWER, NOT_SURELY_ALL, PARTIAL_ANSWER, TOUCHED_ON, WORDS_ONLY
 
 
 def cites(text: str) -> list[tuple[str, list[str], list[str]]]:
@@ -287,6 +287,14 @@ OF_ITSELF = (
         "them); 27 derived; nothing was left out, the judge let all 71 pass in the end.\n"
     ),
     "Proof: 2 derived, judged by label-judge, my\\_model (not the model that wrote them).\n",
+    f"{TOUCHED_ON}\n\n",
+    f"{NO_ANSWER}\n\n2 statements were considered; none passed the checks.\n\n",
+    f"*{WORDS_ONLY}*\n\n",
+    f"- Who built it? – answered in part: {NOT_SURELY_ALL}\n",
+    "- Who built it? – no sure answer found in any of the 10 pages read\n",
+    "- What is wal_level? – no sure answer found: no page read has wal\\_level, --all\n",
+    "- the planner worked by rules, without the model: the connection to the model failed\n",
+    "- the search ended at its cap on pages read; more may be found with a higher one\n",
 )
 
 
@@ -295,6 +303,7 @@ def test_what_a_report_says_of_itself_is_no_fact_of_a_page(line: str) -> None:
     said = [sentence.claim for sentence in parse_report(f"It opened. [1]\n\n{line}{LIST}").sentences]
     assert not [claim for claim in said if "pages" in claim or "partial" in claim or "searched" in claim], said
     assert not [claim for claim in said if "Proof" in claim or "derived" in claim], said
+    assert not [claim for claim in said if claim != "It opened." and not claim.endswith("?") and "Below" not in claim]
 
 
 @pytest.mark.parametrize(
@@ -308,11 +317,45 @@ def test_what_a_report_says_of_itself_is_no_fact_of_a_page(line: str) -> None:
         "Proof: 3 sentences prove that the dam broke in 1931.",
         "Proof: 3 derived; the dam broke in 1931.",
         "Proof: 3 paraphrases, judged by the dam that broke in 1931.",
+        "**No sure answer.** The dam broke in 1931.",
+        "2 statements were considered; one says that the dam broke in 1931.",
+        "- The dam broke in 1931. – answered in part: these passages may not be the whole answer",
+        "- Who built it? – answered in part: the dam broke in 1931",
+        "- Who built it? – no sure answer found: no page read has the dam that broke in 1931",
+        "- the planner worked by rules, without the model: the dam broke in 1931",
+        "*Below: It broke in 1931; Rates.*",
     ],
 )
 def test_no_fact_hides_in_what_a_report_says_of_itself(line: str) -> None:
     said = [sentence.claim for sentence in parse_report(f"It opened. [1]\n\n{line}\n{LIST}").sentences]
     assert any("1931" in claim for claim in said), said
+
+
+def test_a_list_of_the_reports_own_headings_states_nothing() -> None:
+    rest = "## Rates\n\nIt opened. [1]\n\n## 20.10. The dam of 1931\n\nIt stands. [1]\n\n" + LIST
+    said = [
+        sentence.claim
+        for sentence in parse_report("*Below: Rates; 20.10. The dam of 1931.*\n\n" + rest).sentences
+        if not sentence.heading
+    ]
+    assert said == ["It opened.", "It stands."]
+    more = parse_report("*Below: Rates; 20.10. The dam of 1931 broke in 1932.*\n\n" + rest).sentences
+    assert any("1932" in sentence.claim for sentence in more)
+
+
+def test_code_and_escaped_signs_stay_in_what_is_audited() -> None:
+    text = (
+        "It runs `a.b`.`c()` in **f(\\*args)** and `__init__` with x\\_y, (see [1]). Its done() says so [1].\n\n"
+        "> **Rates** [1]\n>\n> 1. Call `wait()`.\n>\n> ```\n> code\n> ```\n>\n> - It waits.\n\n" + LIST
+    )
+    said = [sentence.claim for sentence in parse_report(text).sentences if not sentence.heading]
+    assert said == [
+        "It runs a.b.c() in f(*args) and __init__ with x_y, (see).",
+        "Its done() says so.",
+        "Call wait().",
+        "It waits.",
+    ]
+    assert all(sentence.references == (0,) for sentence in parse_report(text).sentences)
 
 
 def test_a_quotation_under_the_title_of_its_page_is_cited_by_it() -> None:

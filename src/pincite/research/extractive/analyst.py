@@ -9,6 +9,7 @@ import anyio.to_thread
 
 from pincite.domain.evidence import Claim, Evidence, NoteForm
 from pincite.domain.frozen import dataclass
+from pincite.domain.markdown import NOT_SURELY_ALL
 from pincite.domain.plan import MOST_WORDS, Analysis, Gap, Progress, ReadPage, ReportLength, SubQuestion, Task
 from pincite.ranking.answerable import is_answered, is_here, part_likelihood
 from pincite.ranking.ranker import PassageRanker, RankedPassage, Ranking, Source, dot
@@ -286,7 +287,7 @@ def _gap(part: SubQuestion, found: _Found, claims: Sequence[Claim], pages: int, 
     if claims and found.is_here:
         if is_answered(found.ranking) and not lacking:
             return None
-        return Gap(part.text, lacking or "these passages may not be the whole answer", queries, touched=True)
+        return Gap(part.text, lacking or NOT_SURELY_ALL, queries, touched=True)
     read = " in the one page read" if pages == 1 else f" in any of the {pages} pages read"
     return Gap(part.text, f"no sure answer found{f': {lacking}' if lacking else read}", queries)
 

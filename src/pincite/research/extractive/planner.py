@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from pincite.domain.library import Survey
+from pincite.domain.markdown import WORDS_ONLY
 from pincite.domain.plan import Plan, Progress, SubQuestion, Task
 from pincite.domain.search import Constraints, Query
 from pincite.ranking.terms import is_identifier
@@ -15,7 +16,6 @@ from pincite.text.abbreviations import other_form, other_names
 from pincite.text.pasted import searchable
 from pincite.text.tokens import is_stop, words
 
-WORDS_ONLY: Final = "Passages were found and ranked by words alone, so what is worded otherwise may be missed."
 _URL: Final = re.compile(r"\bhttps?://\S+|\bwww\.\S+", re.IGNORECASE)
 _WORD_END: Final = re.compile(r"['’]\w{1,2}$")
 # The shortest limit of any engine (Brave).
