@@ -11,7 +11,7 @@ from typing import Final
 from pincite.domain.frozen import dataclass
 from pincite.verification.comparison import equal
 from pincite.verification.figures import Figure
-from pincite.verification.units import UNITS
+from pincite.verification.units import MAGNITUDES, UNITS
 
 # Numbers of an example ("with 4,000 MB and 50 MB a process") stand on no page; a rule that needs three is none for one
 # line. Sums must have a number of the lines in them, or any figure could be had from two made up.
@@ -58,13 +58,15 @@ def calculations(text: str) -> Iterator[Calculation]:
         share = 100 if written.endswith("%") else 1
         result = float(written.rstrip(" %")) / share
         step = 10.0 ** -len(written.rstrip(" %").partition(".")[2]) / share
+        unit = match["unit"].strip().lower()
+        result, step = result * _magnitude(unit), step * _magnitude(unit)
         try:
             operands, _ = _executed(ast.parse(_OPERAND.sub(lambda term: _plain(term, {}), left), mode="eval").body)
-            for factors in _scales(left, match["unit"].strip().lower()):
+            for factors in _scales(left, unit):
                 parsed = ast.parse(_OPERAND.sub(lambda term, by=factors: _plain(term, by), left), mode="eval").body
-                value, scale = _executed(parsed)[1], factors.get(match["unit"].strip().lower(), 1.0)
+                value, scale = _executed(parsed)[1], factors.get(unit, 1.0)
                 if math.isclose(value, result * scale, rel_tol=1e-12, abs_tol=step * scale / 2):
-                    end = match.end() if match["unit"].strip().lower() in UNITS else match.end("right")
+                    end = match.end() if unit in UNITS or unit in MAGNITUDES else match.end("right")
                     shown = text[match.start() : end].removeprefix("(" * max(outer, 0)).strip()
                     yield Calculation(shown, match.start(), end, tuple(operands), result)
                     break
@@ -76,11 +78,15 @@ _OPERAND: Final = re.compile(rf"(?P<number>{_NUMBER})(?P<unit>{_UNIT})")
 
 
 def _plain(term: re.Match[str], factors: Mapping[str, float]) -> str:
-    """An operand as a plain number: a share as a fraction, and times what its unit comes to."""
-    number = term["number"]
+    """An operand as a plain number: a share as a fraction, and times what its unit or magnitude comes to."""
+    number, unit = term["number"], term["unit"].strip().lower()
     value = float(number.rstrip(" %")) / 100 if number.endswith("%") else float(number)
-    factor = factors.get(term["unit"].strip().lower(), 1.0)
+    factor = factors.get(unit, 1.0) * _magnitude(unit)
     return repr(value * factor if factor != 1.0 else value)
+
+
+def _magnitude(unit: str) -> float:
+    return MAGNITUDES.get(unit, (1.0,))[0]
 
 
 def _units(left: str) -> list[str]:
@@ -113,27 +119,49 @@ def _executed(node: ast.expr) -> tuple[list[float], float]:
     raise ValueError(ast.dump(node))
 
 
-def reckoned(text: str, seen: Sequence[Figure], stated: Sequence[Figure]) -> Mapping[int, str]:
+def reckoned(
+    text: str, seen: Sequence[Figure], stated: Sequence[Figure], said: Sequence[Figure] = ()
+) -> Mapping[int, str]:
     """Which of the `stated` figures of a sentence follow by its calculations: their places, with the calculation.
 
-    The numbers of a calculation stand in the lines (`seen`), come out of a calculation before it, or are numbers of an
-    example, two at most, which the sentence then names beside its calculation, too.
+    The numbers of a calculation stand in the lines (`seen`), come out of a calculation before it, say how many of the
+    result's unit one of theirs is (2.5 × 1024 × 1024 bytes are 2.5 MB), or are numbers of an example, two at most,
+    which the sentence (all of its figures: `said`) then names beside its calculation, too.
     """
     known = [value for figure in seen for value in (*figure.raw, *figure.values)]
     found: dict[int, str] = {}
     for made in calculations(text):
         assumed = {value for value in made.operands if not _among(value, known)}
-        beside = [figure for figure in stated if not made.start <= figure.start < made.end]
+        converted = _is_conversion(made, [*seen, *stated], known)
+        assumed = set() if converted else assumed
+        beside = [figure for figure in said or stated if not made.start <= figure.start < made.end]
         named = all(any(_is(figure, value) for figure in beside) for value in assumed)
         is_bare = len(assumed) == len(set(made.operands)) and not _SUMS.isdisjoint(made.text)
         if len(assumed) > _ASSUMED or is_bare or not named:
             continue
         for at, figure in enumerate(stated):
             carried = any(_is(figure, value) for value in (*made.operands, made.result))
-            if carried and not _in_another_unit(figure, made, [*seen, *beside]):
+            if carried and (converted or not _in_another_unit(figure, made, [*seen, *beside])):
                 found[at] = made.text
         known.append(made.result)
     return found
+
+
+def _is_conversion(made: Calculation, figures: Sequence[Figure], known: Sequence[float]) -> bool:
+    """Whether what no line has of a product is how many of the unit of its result a unit of the lines is."""
+    own = [value for value in made.operands if not _among(value, known)]
+    results = [f for f in figures if made.start <= f.start < made.end and f.dimension and made.result in f.raw]
+    if not own or len(own) == len(made.operands) or not _SUMS.isdisjoint(made.text):
+        return False
+    return any(
+        _among(math.prod(own), (ratio, 1 / ratio))
+        for result in results
+        for figure in figures
+        if figure.dimension == result.dimension and set(figure.raw) & set(made.operands)
+        for ours in figure.values
+        for theirs in result.values
+        if (ratio := (ours / figure.raw[0]) / (theirs / result.raw[0]))
+    )
 
 
 def _in_another_unit(figure: Figure, made: Calculation, known: Sequence[Figure]) -> bool:

@@ -2,12 +2,12 @@
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, combinations, product
+from itertools import chain, combinations, pairwise, product
 
 from pincite.verification.figures import Figure
-from pincite.verification.units import LETTERS, UNITS
+from pincite.verification.units import LETTERS, MONTH_S, UNITS
 
 
 def equal(wanted: Figure, found: Figure) -> bool:
@@ -26,20 +26,28 @@ def equal(wanted: Figure, found: Figure) -> bool:
     if wanted.dimension and found.dimension:
         if wanted.dimension != found.dimension:
             return False
-        ones, others = wanted.values, found.values
+        same = wanted.unit == found.unit  # each megabyte of the two is as long as the other
+        ones, others = (wanted.raw, found.raw) if same else (wanted.values, found.values)
         if wanted.per and found.per:
             ones, others = tuple(v / wanted.per for v in ones), tuple(v / found.per for v in others)
-        rounded = wanted.unit != found.unit or wanted.per != found.per
+        rounded = not same or wanted.per != found.per
         pairs: Iterable[tuple[float, float]] = product(ones, others)
         if _written_alike(wanted, found):
             half, rest = len(ones) // 2, len(others) // 2
             pairs = chain(product(ones[:half], others[:rest]), product(ones[half:], others[rest:]))
-        return any(_close(one, other, wanted, rounded=rounded) for one, other in pairs)
+        slack = _SLACK_MONTH if MONTH_S in (_base(wanted), _base(found)) else _SLACK_UNIT
+        return any(_close(one, other, wanted, rounded=rounded, slack=slack) for one, other in pairs)
     if "share" in (wanted.dimension, found.dimension) and _as_share(wanted, found):
         return True
+    if wanted.dimension and not found.exact:
+        return False  # the "three" of "three characters" has no unit elsewhere
     # One of the two has its unit elsewhere, as in the head of a table.
     ours, theirs = (wanted.per, found.per) if wanted.per and found.per else (1.0, 1.0)
     return any(_close(one / ours, other / theirs, wanted) for one in wanted.raw for other in found.raw)
+
+
+def _base(figure: Figure) -> float:
+    return UNITS[figure.unit][1][0] if figure.unit in UNITS and figure.dimension == "time" else 0.0
 
 
 def _written_alike(one: Figure, other: Figure) -> bool:
@@ -70,7 +78,7 @@ def _sized(one: Figure, other: Figure) -> Figure:
     """A figure as the size of data that it may be, where the other is one: the 64M of "64M of memory"."""
     if not one.size or other.dimension != "data":
         return one
-    letter = LETTERS.get(one.text[-1].lower(), (1.0,))[0] if one.text[-1] in "KMB" else 1.0
+    letter = LETTERS.get(one.text[-1].lower(), (1.0,))[0] if one.text[-1] in "kKMB" else 1.0
     dimension, factors = UNITS[one.size]
     raw = tuple(value / letter for value in one.raw)
     values = tuple(value * factor for value in raw for factor in factors)
@@ -89,15 +97,17 @@ def _as_share(one: Figure, other: Figure) -> bool:
 def implied(wanted: Figure, found: Figure) -> bool:
     """Whether "more than 400" follows from 412: true and not by far.
 
-    From a bound only a rounder one: nobody who read "less than 40" writes "less than 44".
+    Only a round one, and from a bound a rounder one: nobody who read 120 writes "up to 128", nor who read "less than
+    40" "less than 44".
     """
     if not wanted.bound or wanted.bound == "about" or wanted.dimension != found.dimension:
         return False
-    if found.bound and len(_significant(wanted)) >= len(_significant(found)):
+    ours, theirs = _significant(wanted), _significant(found)
+    if len(ours) >= len(theirs) and (found.bound or not _is_round(ours)):
         return False
     same = wanted.unit == found.unit  # each megabyte of the two is as long as the other
-    ours, theirs = (wanted.raw, found.raw) if same else (wanted.values or wanted.raw, found.values or found.raw)
-    ratios = [f / w for w in ours for f in theirs if w]
+    sizes = (wanted.raw, found.raw) if same else (wanted.values or wanted.raw, found.values or found.raw)
+    ratios = [f / w for w, f in product(*sizes) if w]
     low, high = (1.0, _FAR) if wanted.bound == "min" else (1 / _FAR, 1.0)
     return any(low <= ratio <= high for ratio in ratios)
 
@@ -120,7 +130,8 @@ def derived(wanted: Figure, found: Sequence[Figure], stated: Sequence[Figure]) -
         told = sum(any(equal(said, given) for said in stated) for given in (one, other))
         if dates or one.dimension or wanted.dimension == "share":
             told = 2
-        dimension = "time" if dates else one.dimension
+        # 3 % are a point more than 2 %.
+        dimension = "time" if dates else "points" if (one.dimension, wanted.dimension) == _POINTS else one.dimension
         first, second = one.values[:1] or one.raw[:1], other.values[:1] or other.raw[:1]
         if not told or not first or not second:
             continue
@@ -132,7 +143,7 @@ def derived(wanted: Figure, found: Sequence[Figure], stated: Sequence[Figure]) -
             results = [(b / a, "/"), ((a - b) / b, "-"), ((a - b) / a, "-")]
         for value, sign in results:
             # Months have more days or fewer; other quantities add up, and shares are rounded to the digits written.
-            slack = _SLACK_UNIT if dimension == "time" else 0.0
+            slack = _SLACK_MONTH if dimension == "time" else 0.0
             rounded = bool(slack) or wanted.dimension == "share"
             near = (_close(v, value, wanted, rounded=rounded, slack=slack) for v in wanted.values or wanted.raw)
             if value and any(near):
@@ -140,6 +151,7 @@ def derived(wanted: Figure, found: Sequence[Figure], stated: Sequence[Figure]) -
     return ""
 
 
+_POINTS = ("share", "points")
 # Figures of the evidence that are combined at most: 276 pairs, a tenth of a millisecond.
 _OPERANDS = 24
 
@@ -151,8 +163,10 @@ def same_thing(wanted: Figure, found: Figure) -> bool:
     )
 
 
-# Conversions are rounded when they are written: 10 kg and 23 lb, 30 days and a month.
-_SLACK_UNIT = 0.03
+# Conversions are rounded to the digits written, or cut there (60 mph are 96.56 km/h, and 96 is said, too).
+_SLACK_UNIT = 0.01
+# Months have 28 to 31 days.
+_SLACK_MONTH = 0.03
 
 
 def _close(one: float, other: float, wanted: Figure, *, rounded: bool = False, slack: float = _SLACK_UNIT) -> bool:
@@ -163,11 +177,16 @@ def _close(one: float, other: float, wanted: Figure, *, rounded: bool = False, s
     written = _significant(wanted)
     digits = len(written) or 1
     # "About 80" and "about 45" are round and leave room; "about 82" is 82 rounded, not 79.
-    coarse = wanted.bound == "about" and (digits == 1 or written.endswith("5"))
+    coarse = wanted.bound == "about" and _is_round(written)
     if math.isclose(one, other, rel_tol=_SLACK_ABOUT if coarse else slack if rounded else 0.0):
         return True
     unit = one / wanted.raw[0] if wanted.raw and wanted.raw[0] else 1.0
     return bool(other) and math.isclose(float(f"{other / unit:.{digits - 1}e}"), one / unit, rel_tol=1e-9)
+
+
+def _is_round(written: str) -> bool:
+    """Whether figures of these digits are such as people round to: 80, 45."""
+    return len(written) < 2 or written.endswith("5")
 
 
 def _significant(figure: Figure) -> str:
@@ -214,3 +233,16 @@ def _goes_on(one: Figure, other: Figure) -> bool:
 # Quantities that are said in two units; money and shares are not, and sizes of data are told one by one.
 _IN_PARTS = frozenset({"time", "length", "mass"})
 _BETWEEN_PARTS = re.compile(r",? (?:(?:and|und|et|y) )?")
+
+
+def with_unit_behind(found: Sequence[Figure], text: str) -> Iterator[Figure]:
+    """The bare figures that have the unit of the one they are joined to: the 64 of "from 64 to 120 bytes"."""
+    for one, other in pairwise(found):
+        is_bare = not one.dimension and one.exact and one.kind == other.kind == "number"
+        if is_bare and other.unit in UNITS and _JOINT.fullmatch(text[one.end : other.start]):
+            dimension, factors = UNITS[other.unit]
+            values = tuple(value * factor for value in one.raw for factor in factors)
+            yield replace(one, values=values, dimension=dimension, unit=other.unit, per=other.per)
+
+
+_JOINT = re.compile(r" ?- ?| (?:to|and|or|und|bis|oder|et|ou|à|y|o|a) ")

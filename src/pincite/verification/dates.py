@@ -1,7 +1,8 @@
 """Dates in any common form, partial ones too: a year, a month of a year, a day of a month, a decade, a century."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from pincite.domain.frozen import dataclass
 
@@ -43,6 +44,7 @@ _NTH = r"(?:st|nd|rd|th)?"
 _PATTERNS = re.compile(
     rf"(?P<iso>\b(?P<iy>{_YEAR})[-/.](?P<im>0?[1-9]|1[0-2])[-/.](?P<id>{_DAY})\b)"
     rf"|(?P<slash>\b(?P<s1>{_DAY})(?P<sep>[/.])(?P<s2>{_DAY})(?P=sep)(?P<sy>{_YEAR}|\d{{2}})\b)"
+    rf"|(?P<slashed>\b(?P<m7>0[1-9]|1[0-2])/(?P<y7>(?:19|20)\d{{2}})\b)"
     rf"|(?P<dmy>\b(?P<d1>{_DAY})(?:{_NTH}|\.)(?: day)?(?: of| de)? (?P<m1>{_MONTH})\b\.?(?:,? (?P<y1>{_YEAR})\b)?)"
     rf"|(?P<other>\b(?P<d6>{_DAY})(?:\.|er)?(?: de)? (?P<m6>{_OTHER_MONTH})\b(?:,?(?: del?)? (?P<y6>{_YEAR})\b)?)"
     rf"|(?P<mdy>\b(?P<m2>{_MONTH})\b\.? (?:the )?(?P<d2>{_DAY}){_NTH}\b(?!\s*(?:%|percent|million))"
@@ -63,6 +65,9 @@ _PATTERNS = re.compile(
 # "1939-45", "2018/19": the century is that of the year before. Up to 12 it may be a month, and behind a dash with
 # spaces ("in 2015 - 20 years later") another thought begins.
 _SHORT_END = re.compile(r"[-/](?P<end>1[3-9]|[2-9]\d)(?![\d%]|[-/.,:]\d)")
+_JOINT = r"(?: ?- ?| (?:and|to|or|und|bis|et|au|y|al) )"
+_DAY_BEFORE = re.compile(rf"(?<![\w.,:/-])(?P<day>{_DAY})(?:{_NTH}|\.){_JOINT}$")
+_DAY_BEHIND = re.compile(rf"{_JOINT}(?P<day>{_DAY}){_NTH}(?![\w%:/-]|[.,]\d)(?:,? (?P<year>{_YEAR})\b)?")
 _COUNTS = {word: value + 1 for value, word in enumerate("one two three four five six seven eight nine ten".split())}
 _RELATIVE = re.compile(
     rf"\b(?:(?P<count>a|{'|'.join(_COUNTS)}) years? (?:(?P<back>earlier|before|previously)|later|afterwards)|"
@@ -124,12 +129,33 @@ def moments(text: str) -> Iterator[Moment]:
         year = (moment.year or 0) // 100 * 100 + int(short["end"]) if short is not None else 0
         if short is not None and year > (moment.year or 0):
             yield Moment(short["end"], short.start("end"), short.end("end"), "date", year)
+    yield from _of_one_month(text, found)
     years = [moment for moment in found if moment.kind == "date" and moment.year]
     for match in _RELATIVE.finditer(text) if years else ():
         from_year = next((m for m in reversed(years) if m.end <= match.start()), years[0]).year or 0
         count = _COUNTS.get((match["count"] or "").lower(), 1)
         back = match["back"] is not None or match["previous"] is not None
         yield Moment(match.group(), match.start(), match.end(), "date", from_year + (-count if back else count))
+
+
+def _of_one_month(text: str, found: Sequence[Moment]) -> Iterator[Moment]:
+    """The other day of "9 and 25 February 2018" and of "February 9-25, 2018": both have the one's month and year."""
+    for moment in found:
+        if moment.kind != "date" or moment.month is None or moment.day is None or moment.swapped:
+            continue
+        first = _DAY_BEFORE.search(text, max(0, moment.start - 12), moment.start)
+        if first is not None and moment.text[:1].isdigit():
+            day, at, end = int(first["day"]), first.start("day"), first.end("day")
+            yield Moment(first["day"], at, end, "date", moment.year, moment.month, day)
+        last = _DAY_BEHIND.match(text, moment.end)
+        if last is not None and not moment.text[:1].isdigit():
+            year = int(last["year"]) if last["year"] else moment.year
+            end = last.end()
+            yield Moment(
+                text[last.start("day") : end], last.start("day"), end, "date", year, moment.month, int(last["day"])
+            )
+            if year != moment.year:
+                yield replace(moment, year=year)
 
 
 def _moment(match: re.Match[str]) -> Moment | None:
@@ -178,6 +204,7 @@ _FORMS: dict[str, Callable[[dict[str, str | None], str], _Parts]] = {
     "slash": lambda f, _: _slash(f),
     "dmy": lambda f, _: ("date", _number(f["y1"]), _month(f["m1"]), _number(f["d1"]), False),
     "other": lambda f, _: ("date", _number(f["y6"]), _month(f["m6"]), _number(f["d6"]), False),
+    "slashed": lambda f, _: ("date", _number(f["y7"]), _number(f["m7"]), None, False),
     "mdy": lambda f, _: ("date", _number(f["y2"]), _month(f["m2"]), _number(f["d2"]), False),
     "my": lambda f, _: ("date", _number(f["y3"]), _month(f["m3"]), None, False),
     "decade": lambda f, _: ("decade", int(f["dec"] or 0) or 1900 + int(f["short"] or 0), None, None, False),

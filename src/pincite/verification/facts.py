@@ -14,7 +14,7 @@ from pincite.domain.frozen import dataclass
 from pincite.text.normalise import fold
 from pincite.text.tokens import terms
 from pincite.verification.arithmetic import reckoned
-from pincite.verification.comparison import derived, equal, implied, joined, same_thing
+from pincite.verification.comparison import derived, equal, implied, joined, same_thing, with_unit_behind
 from pincite.verification.dates import Moment, moments
 from pincite.verification.figures import Figure, figures
 from pincite.verification.units import DAY_S, MONTH_S, ORDINALS, UNITS
@@ -85,7 +85,8 @@ _EDGES = " .,;:!?'\""
 _TITLE_SHARE = 0.6
 # Titles of works are short; a longer text in capitals is a quotation that somebody shouts.
 _TITLE_WORDS = 12
-_LIST_NUMBER = re.compile(r"^\(?\d{1,2}[.)] +(?=\D)|: +\d{1,2}\.$")
+# The number of a list item before it, or of the first item behind what leads in the list.
+_LIST_NUMBER = re.compile(r"^\(?\d{1,2}[.)] +(?=\D)|: +1\.$")
 
 
 def check_facts(statement: str, evidence: Sequence[str], pages: Sequence[str] = ()) -> tuple[FactFinding, ...]:
@@ -103,7 +104,7 @@ def check_facts(statement: str, evidence: Sequence[str], pages: Sequence[str] = 
     stated = [fact.figure for fact in facts if fact.figure is not None]
     shown = _Seen(evidence)
     whole = _Seen(pages)
-    follows = {id(stated[at]): how for at, how in reckoned(folded, shown.figures, stated).items()}
+    follows = {id(stated[at]): how for at, how in reckoned(folded, shown.figures, stated, figures(folded)).items()}
     found: list[FactFinding] = []
     for fact in facts:
         finding = _compared(fact, shown, stated)
@@ -126,6 +127,7 @@ class _Fact:
     text: str
     figure: Figure | None = None
     moment: Moment | None = None
+    united: Figure | None = None  # with the unit of the figure that it is joined to: the 0.5 of "0.5 to 8 MB"
 
 
 class _Seen:
@@ -226,7 +228,8 @@ def _read(text: str) -> tuple[tuple[Figure, ...], tuple[Moment, ...]]:
     found = tuple(replace(f, exact=False) if f.start in years and not _is_measure(f) else f for f in found)
     # In parts, too: "2 hours" of "2 hours 15 minutes" is not the whole, but nothing wrong.
     alone = {id(figure) for figure in found}
-    return (*found, *(figure for figure in joined(found, folded) if id(figure) not in alone)), dates
+    more = (figure for figure in joined(found, folded) if id(figure) not in alone)
+    return (*found, *more, *with_unit_behind(found, folded)), dates
 
 
 def _is_bare_year(moment: Moment) -> bool:
@@ -262,13 +265,14 @@ def _facts(text: str) -> Iterator[_Fact]:
             yield _Fact(FactKind.QUOTED, words)
     for pattern, kind in ((ADDRESS, FactKind.ADDRESS), (_IDENTIFIER, FactKind.IDENTIFIER)):
         for match in pattern.finditer(_blanked(text, taken)):
-            if match.group().lower() in UNITS and _NUMBER_BEFORE.search(text, max(match.start() - 2, 0), match.start()):
-                continue  # "8 kB"
+            if match.group().lower() in UNITS:
+                continue  # "8 kB", "14 cents per kWh"
             taken.append(match.span())
             yield _Fact(kind, match.group().rstrip(".,;:-"))
     text = _blanked(text, [*taken, *(match.span() for match in _LIST_NUMBER.finditer(text))])
     dates = [moment for moment in _dates(text) if moment.kind in _DATED]
     found = joined(figures(_blanked(text, [(m.start, m.end) for m in dates if not _is_bare_year(m)])), text)
+    united = {figure.start: figure for figure in with_unit_behind(found, text)}
     numbers = {figure.start: figure for figure in found}
     for moment in dates:
         number = numbers.get(moment.start) if _is_bare_year(moment) else None
@@ -279,7 +283,7 @@ def _facts(text: str) -> Iterator[_Fact]:
             yield _Fact(FactKind.DATE, moment.text, number, moment)
     for figure in numbers.values():
         if figure.exact:
-            yield _Fact(FactKind.NUMBER, figure.text.strip(), figure=figure)
+            yield _Fact(FactKind.NUMBER, figure.text.strip(), figure=figure, united=united.get(figure.start))
 
 
 def quantities(text: str) -> Iterator[tuple[Figure, str]]:
@@ -290,7 +294,6 @@ def quantities(text: str) -> Iterator[tuple[Figure, str]]:
             yield fact.figure, folded[: fact.figure.start]
 
 
-_NUMBER_BEFORE = re.compile(r"\d ?$")
 _DATED = frozenset({"date", "decade", "century"})
 
 
@@ -360,13 +363,19 @@ def _as_precise(one: Moment, other: Moment) -> bool:
     )
 
 
+def _is_bare(figure: Figure) -> bool:
+    """Whether it says no more than its digits: 600, but "600 a day", which the 600 of an hour is not."""
+    return not figure.dimension and not figure.per and figure.kind != "clock"
+
+
 def _number(fact: _Fact, wanted: Figure, seen: _Seen, stated: Sequence[Figure]) -> FactFinding:
     """What became of a figure."""
-    same = next((figure for figure in seen.figures if equal(wanted, figure)), None)
+    said = (wanted, fact.united) if fact.united is not None else (wanted,)
+    same = next((figure for figure in seen.figures if any(equal(one, figure) for one in said)), None)
     outcome, shown = FactOutcome.ABSENT, ""
     if same is not None:
         outcome, shown = FactOutcome.FOUND, same.text
-    elif not wanted.dimension and wanted.kind != "clock" and seen.has_number(wanted.text.lower()):
+    elif _is_bare(wanted) and seen.has_number(wanted.text.lower().removeprefix("v")):
         outcome, shown = FactOutcome.FOUND, wanted.text
     else:
         follows = next((figure.text for figure in seen.figures if implied(wanted, figure)), "")

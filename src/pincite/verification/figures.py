@@ -361,7 +361,12 @@ class _Reader:
             return none
         if token.low in _OCTETS and token.text.islower():
             return none
-        return (token.low, *UNITS[token.low], index + 1)
+        dimension, factors = UNITS[token.low]
+        raised = following is not None and dimension == "length" and following.start == token.end
+        power = _RAISED.get(following.text, 0) if raised and following is not None else 0
+        if power:  # km², m3
+            return f"{token.low}{power}", f"{dimension}^{power}", tuple(f**power for f in factors), index + 2
+        return (token.low, dimension, factors, index + 1)
 
     def _figure(
         self, start: int, index: int, values: tuple[float, ...], *, exact: bool = True, kind: str = "number"
@@ -374,8 +379,10 @@ class _Reader:
             values, index = tuple(v * m for v in values for m in MAGNITUDES[token.low]), index + 1
         elif token is not None and glued and (currency or token.text in ("M", "B")) and token.low in LETTERS:
             values, index = tuple(v * m for v in values for m in LETTERS[token.low]), index + 1
-        size = _SIZES.get(token.text, "") if token is not None and glued and not self._counts(token.end) else ""
+        size = _SIZES.get(token.text, "") if token is not None and glued else ""
         unit, dimension, factors, index = self._unit(index)
+        if dimension and values == (1.0,):  # "a day and a half"
+            values, index = self._and_a_half(values, index)
         if currency and (not dimension or dimension == currency):
             unit, dimension, factors = currency, currency, (1.0,)
         # What fell by 5 % is told as -5 %, too: only bare numbers and degrees are below nothing.
@@ -401,12 +408,8 @@ class _Reader:
             per,
             exact=exact,
             kind=kind,
-            size="" if currency else size,
+            size="" if dimension and unit not in _GLUED_UNITS else size,
         ), index
-
-    def _counts(self, end: int) -> bool:
-        """Whether what ends here counts the next word, a plural: "64M users", but "64M of memory", "a 64M heap"."""
-        return _PLURAL.match(self.text, end) is not None
 
     def _currency(self, start: int) -> tuple[str, int]:
         """The currency that stands in front, and where the figure begins with it."""
@@ -434,9 +437,10 @@ class _Reader:
 
 _GROUPED = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
 _SUFFIXES = frozenset({"st", "nd", "rd", "th", "er", "ème"})
-# "64M" may be 64 million or 64 megabytes: both readings stand, where no plural behind it is what it counts.
-_SIZES = {"K": "kb", "M": "mb", "G": "gb", "T": "tb", "B": "byte"}
-_PLURAL = re.compile(r" (?:[a-z]{3,}(?<!s)s|people|men|women|children)\b")
+# Of 2G and 2T the letter may as well be grams and tons.
+_GLUED_UNITS = frozenset({"g", "t"})
+# "64M" may be 64 million or 64 megabytes: both readings stand.
+_SIZES = {"k": "kb", "K": "kb", "M": "mb", "G": "gb", "T": "tb", "B": "byte"}
 # A decimal fraction that may as well number a release or a section; three digits behind the point may be thousands.
 _DECIMAL = re.compile(r"\d+\.(?:\d{1,2}|\d{4,})")
 _WORD_BEFORE = re.compile(r"(?<!\w)([A-Z]\w*|(?i:version|release)) $")
@@ -451,6 +455,7 @@ _SHORT_UNIT = 2
 _BETWEEN = frozenset({"-", "of", "d", "de", "a", "an", "einer", "eine", "une", "un", "una"})
 _AND_A_HALF = re.compile(r" (?:and a half|et demie?|y medi[ao]|einhalb)\b", re.IGNORECASE)
 _COMPOUND = re.compile("hundert|tausend")
+_RAISED = {"²": 2, "³": 3, "2": 2, "3": 3}
 
 
 def _readings(text: str) -> tuple[float, ...]:

@@ -21,6 +21,9 @@ HOLDS = [
     "At 1,800,000,000 IDs and 86,400,000 a day it takes about 20.8 days (1,800,000,000 / 86,400,000 = 20.83).",
     "For 10,000 rows a batch of 100 makes 100 batches (10,000 / 100 = 100).",
     "A third of the base is about 16.67 for 3 tables (50 / 3 = 16.67).",
+    "Four times the base is 200 (4 × 50 = 200).",
+    "With 2 million rows it is 400,050 (50 + 0.2 × 2 million = 400,050).",
+    "The base squared twice is 50 × 50 × 50 × 50 = 6.25 million.",
 ]
 IN_UNITS = [
     ("It takes 20 × 4 MB = 80 MB for 20 clients.", True),
@@ -41,6 +44,12 @@ IN_UNITS = [
     ("For 30 days it is 30 days + 2 GB = 32 GB.", False),
     ("Of 1,000 rows it is 20 % of 1,000 = 200.", True),
     ("Of 1,000 rows it is 20 % of 1,000 = 220.", False),
+    ("A page of 8 kB has 8 × 1024 = 8,192 bytes.", True),
+    ("A page of 8 kB has 8 × 1025 = 8,200 bytes.", False),
+    ("A table has 2 × 1024 × 1024 × 1024 = 2,147,483,648 bytes.", True),
+    ("Tries wait half a minute (30 / 60 = 0.5 minutes).", True),
+    ("Tries wait more than that (30 / 50 = 0.6 minutes).", False),
+    ("Tries wait 30 × 50 = 1,500 ms.", False),
 ]
 
 
