@@ -98,7 +98,7 @@ def installed() -> Mapping[str, str]:
 class BytesExtractor:
     """Implements `ports.Extractor` in this process; a dataclass, so that others can be told to make one."""
 
-    revision = "20"
+    revision = "21"
     """Changes when pages read differently, so that stored readings are made anew."""
 
     def extract(self, body: bytes, url: str, content_type: str | None) -> Document:

@@ -365,10 +365,14 @@ class BlockWalk:
 
     def _cell(self, cell: HtmlElement) -> Cell:
         """The text of a table cell on one line."""
-        if not len(cell):
+        row = cell.getparent()
+        if not len(cell) and not cell.get("style") and (row is None or not row.get("style")):
             return Cell(clean(" ".join((cell.text or "").split())).strip(), ())
         outer, self._inline = self._inline, InlineReader(self.base_url, self._inline.targets)
         self._in_cell = True
+        for element in (row, cell):
+            if element is not None:
+                self._inline.strike(element)
         try:
             self._walk(cell)
             text, marks = self._inline.text.take()

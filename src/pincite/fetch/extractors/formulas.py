@@ -35,16 +35,27 @@ def _text(element: HtmlElement, level: int) -> str:
     if level > _MAX_LEVELS:
         return " ".join(element.itertext())
     if tag in _LETTER_LIKE:
-        return "".join(element.itertext()).translate(_NOTHING).strip()
+        text = "".join(element.itertext()).translate(_NOTHING)
+        return text.strip() or text[:1]  # a space of its own is how renderers set one
     if tag == "mo":
         return _operator("".join(element.itertext()).strip())
     if tag == "mspace":
         return " "
-    parts = [
-        _text(child, level + 1)
-        for child in element
-        if isinstance(child.tag, str) and child.tag.rpartition(":")[2] not in _UNSEEN
-    ]
+    if tag == "mmultiscripts":
+        return _multiscripts(element, level)
+    parts: list[str] = []
+    upright = False
+    for child in element:
+        if not isinstance(child.tag, str) or child.tag.rpartition(":")[2] in _UNSEEN:
+            continue
+        part = _text(child, level + 1)
+        # Renderers set "mol" as three upright letters; a product is set in italics.
+        goes_on = upright
+        upright = child.get("mathvariant") == "normal" and len(part) == 1 and part.isalpha()
+        if goes_on and upright and tag in _ROWS:
+            parts[-1] += part
+        else:
+            parts.append(part)
     if tag in _ROWS or tag not in _FORMS:
         body = _joined(parts)
         return f"[{body}]" if tag == "menclose" and "strike" not in element.get("notation", "") else body
@@ -113,6 +124,27 @@ def _both(_: HtmlElement, parts: list[str]) -> str:
     base, below, above = (*parts, "", "", "")[:3]
     low = _script("_", base, below)
     return f"{low}^{_bracketed(above)}" if above.strip() else low
+
+
+def _multiscripts(element: HtmlElement, level: int) -> str:
+    """What is raised and lowered on both sides of a base: pairs of them, behind it first."""
+    behind, before = "", ""
+    base, *others = [child for child in element if isinstance(child.tag, str)] or [element]
+    pair: list[str] = []
+    is_before = False
+    for child in others:
+        tag = child.tag.rpartition(":")[2]
+        if tag == "mprescripts":
+            is_before, pair = True, []
+            continue
+        pair.append("" if tag in _UNSEEN else _text(child, level + 1))
+        if len(pair) == 2:
+            written = "".join(
+                f"{sign}{_bracketed(part)}" for sign, part in zip("_^", pair, strict=True) if part.strip()
+            )
+            behind, before, pair = (behind, before + written, []) if is_before else (behind + written, before, [])
+    core = _text(base, level + 1) if base is not element else ""
+    return f"{before} {core}{behind}" if before else core + behind
 
 
 def _over(_: HtmlElement, parts: list[str]) -> str:

@@ -17,6 +17,7 @@ from lxml.html import HtmlElement
 
 from pincite.fetch.extractors.dom import Page, remove, size_of
 from pincite.fetch.extractors.revealed import FOLDED, folded_sections, is_shown_by_script
+from pincite.fetch.extractors.style_rules import MAX_SHEET_CHARS, plain_rules
 
 # Never rendered as running text; walkers skip these, whoever removes them.
 NEVER_TEXT = frozenset(
@@ -29,6 +30,20 @@ PICTURES = frozenset({"svg", "canvas", "iframe", "object", "embed", "audio", "vi
 _SCREEN_READER_CLASSES = frozenset(
     "sr-only visually-hidden visuallyhidden screen-reader-text screen-reader-only element-invisible a11y-hidden".split()
 )
+
+# Of those signs that make two figures one number.
+_HEARD_SIGNS = frozenset("/ ⁄ ∕ + . ,".split())
+
+# A price, a count, a mark out of five; what says more, or is built of blocks, is none.
+_PHRASES = frozenset("span del ins s b strong em i small bdi data time sup sub nobr".split())
+_PHRASE_CHARS, _PHRASE_WORDS = 40, 2
+_LETTERS = re.compile(r"[^\W\d_]+")
+_BLOCKS = ("div", "p", "li", "table", "h1", "h2", "h3", "h4", "h5", "h6", "a", "button", "math")
+# Figures there number lines.
+_EXACT = ("pre", "code", "math")
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+# From the price to what holds it and its wording: `span > span > [price]`, `span > [words]`.
+_BESIDE_LEVELS = 2
 
 # What a page lays over itself (consent, a newsletter); what is not open does not show at all. Of the words in
 # such parts of 833 labelled pages 208 are content and 28,691 are not.
@@ -69,7 +84,6 @@ _COLOUR = re.compile(r"(?:^|;)color:([^;!]+)")
 _BACKGROUND = re.compile(r"(?:^|;)background(?:-color)?:([^;!]+)")
 _RGB = re.compile(r"rgba?\((\d+)[, ]+(\d+)[, ]+(\d+)")
 _NAMED = {"white": "ffffff", "black": "000000", "red": "ff0000", "snow": "fffafa", "ivory": "fffff0"}
-_BRACE = re.compile(r"[{}]")
 _SIMPLE_SELECTOR = re.compile(r"^(?:[a-z0-9]+)?([.#])([\w-]+)$")
 _WITH_NAMES = etree.XPath("//*[@class or @id]")
 # Something of this is in all that hides; most styles have none of it and are not taken apart.
@@ -79,8 +93,6 @@ _MAY_HIDE = re.compile(
 )
 # Each name is a search through the tree; sheets of frameworks have thousands.
 _MAX_SHEET_NAMES = 100
-# Sheets inside a page; what is longer is a framework's, of which a page uses little.
-_MAX_SHEET_CHARS = 200_000
 # Who hides nearly all of the page means to show it later (a consent wall, a fade-in).
 _MOST = 0.8
 # A page whose `noscript` holds nearly all, with a quarter of that beside it at most, is a shell. Chosen, not measured.
@@ -114,9 +126,15 @@ def drop_unseen(page: Page) -> int:
         by_sheet = {element: how for element, how in by_sheet.items() if how != "veiled"}
     by_itself = ((element, how) for element in marked if (how := _unseen(element)))
     doomed = [(element, how) for element, how in (*by_itself, *by_sheet.items()) if element.tag not in {"html", "body"}]
-    folded = folded_sections(page, {element for element, _ in doomed}) if doomed else ()
+    unseen = {element for element, _ in doomed}
+    folded = folded_sections(page, unseen) if doomed else ()
+    figures: dict[HtmlElement, frozenset[str]] = {}
     for element, how in doomed:
         size = size_of(element)
+        if how == "unseen" and _is_sign_between_figures(element):
+            continue
+        if how == "covered" and element not in by_sheet and _is_figure_in_sight(element, unseen, figures):
+            continue
         if element in folded:
             element.set(FOLDED, "")
             continue
@@ -174,6 +192,71 @@ def _stands_in_script(page: Page, element: HtmlElement) -> bool:
     """Whether one script holds all that the element says: a template, which it sets for readers with scripts."""
     parts = [part.strip() for part in element.itertext() if not part.isspace()]
     return any(all(map(script.__contains__, parts)) for script in map(unescape, page.scripts))
+
+
+def _is_sign_between_figures(element: HtmlElement) -> bool:
+    """Whether it says to those who hear the page what others see as a line or a place: "7/8", "2+3⁄4", "19.99".
+
+    The whole part of a mixed number stands beside its fraction: what is added shows as a space.
+    """
+    sign = (element.text or "").strip()
+    if sign not in _HEARD_SIGNS or len(element):
+        return False
+    before, parent = element.getprevious(), element.getparent()
+    if before is None:
+        left = (parent.text or "") if parent is not None else ""
+    else:
+        left = before.tail or "".join(before.itertext())
+    after = element.getnext()
+    right = element.tail or ("".join(after.itertext()) if after is not None else "")
+    if not (left[-1:].isdigit() and right[:1].isdigit()):
+        return False
+    if sign == "+":
+        element.text = " "
+    return True
+
+
+def _is_figure_in_sight(
+    element: HtmlElement, unseen: Collection[HtmlElement], known: dict[HtmlElement, frozenset[str]]
+) -> bool:
+    """Whether screen readers alone pass over it, and its figures stand nowhere beside it.
+
+    Shops set a price twice: in sight, and in words for those who hear the page, which are out of sight. Where both
+    show (the words by a class nobody knows), the words are read. `known` are figures found so far, by what holds them.
+    """
+    if element.tag not in _PHRASES or element.get("role") or next(element.iterancestors(*_EXACT), None) is not None:
+        return False
+    if (style := element.get("style")) and style_hides(style):
+        return False
+    if _is_for_screen_readers(element) or size_of(element) > _PHRASE_CHARS:
+        return False
+    if next(element.iter(*_BLOCKS), None) is not None:
+        return False
+    said = "".join(element.itertext())
+    own = frozenset(_FIGURE.findall(said))
+    if len(_LETTERS.findall(said)) > _PHRASE_WORDS:
+        return False
+    around = element.getparent()
+    for _ in range(_BESIDE_LEVELS):
+        if not own or around is None or around.tag == "body":
+            break
+        if around not in known:
+            known[around] = frozenset(_FIGURE.findall("".join(_seen_text(around, unseen))))
+        if own <= known[around] or next(around.iter("math"), None) is not None:
+            return False
+        around = around.getparent()
+    return bool(own)
+
+
+def _seen_text(element: HtmlElement, unseen: Collection[HtmlElement]) -> Iterator[str]:
+    """The pieces of text in an element but for those in `unseen`."""
+    if element.text:
+        yield element.text
+    for child in element:
+        if child not in unseen:
+            yield from _seen_text(child, unseen)
+        if child.tail:
+            yield child.tail
 
 
 def _unseen(element: HtmlElement) -> str:
@@ -258,10 +341,10 @@ def _hidden_by_sheet(page: Page) -> dict[HtmlElement, str]:
 
     What a sheet lays out as nothing is as unseen as any: a script may show it as easily.
     """
-    if not page.styles or len(page.styles) > _MAX_SHEET_CHARS:
+    if not page.styles or len(page.styles) > MAX_SHEET_CHARS:
         return {}
     hiding: dict[tuple[str, str], str] = {}
-    for selectors, declarations in _plain_rules(page.styles):
+    for selectors, declarations in plain_rules(page.styles):
         how = style_hides(declarations)
         if not how:
             continue
@@ -282,22 +365,3 @@ def _hidden_by_sheet(page: Page) -> dict[HtmlElement, str]:
         if how := next((names[name] for name in own if name in names), ""):
             hidden[element] = how
     return hidden
-
-
-def _plain_rules(sheet: str) -> list[tuple[str, str]]:
-    """Selectors and declarations of the rules outside any at-rule."""
-    rules: list[tuple[str, str]] = []
-    depth = start = opened = 0
-    for match in _BRACE.finditer(sheet):
-        if match.group() == "{":
-            if depth == 0:
-                opened = match.start()
-            depth += 1
-        elif depth:
-            depth -= 1
-            if depth == 0:
-                prelude = sheet[start:opened].strip()
-                if not prelude.startswith("@"):
-                    rules.append((prelude, sheet[opened + 1 : match.start()]))
-                start = match.end()
-    return rules

@@ -8,6 +8,7 @@ from pincite.fetch.extractors.blocks import BlockWalk, Found, blocks_of
 from pincite.fetch.extractors.controls import without_controls
 from pincite.fetch.extractors.documentation import content_region, is_documentation
 from pincite.fetch.extractors.dom import Page, parse, size_of
+from pincite.fetch.extractors.drawn_formulas import settle_formulas
 from pincite.fetch.extractors.embedded import data_chars, embedded_text
 from pincite.fetch.extractors.features import BlockFeatures
 from pincite.fetch.extractors.hidden import drop_unseen
@@ -17,9 +18,10 @@ from pincite.fetch.extractors.metadata import Metadata, read_metadata
 from pincite.fetch.extractors.natural_language import language_of
 from pincite.fetch.extractors.preformatted import unfolded
 from pincite.fetch.extractors.revealed import place_streamed
+from pincite.fetch.extractors.style_rules import apply_rules
 
 EXTRACTOR = "html"
-VERSION = "15"
+VERSION = "16"
 
 
 # A reader that finds a tenth of what another finds has missed the page.
@@ -108,6 +110,8 @@ def _visible(text: str, url: str) -> tuple[Page, Metadata, PageItems, int]:
     metadata = read_metadata(page, url)
     items = PageItems(page, metadata.linked, metadata.base_url)
     place_streamed(page)
+    settle_formulas(page)
+    apply_rules(page)
     return page, metadata, items, drop_unseen(page)
 
 

@@ -34,6 +34,7 @@ _MARKS = {
 # After these a digit begins a number of its own.
 _APART = frozenset({MarkKind.SUPERSCRIPT, MarkKind.SUBSCRIPT, MarkKind.REFERENCE, MarkKind.STRUCK})
 _TOLD = frozenset({*_MARKS, "q", "sup", "sub", "abbr", "acronym", "math", "math-tex", "rt", "rp"})
+_SET_OFF = re.compile(r"(?:^|;)\s*vertical-align\s*:\s*(super|sub)\b", re.IGNORECASE)
 _LINED_OUT = re.compile(r"text-decoration(?:-line)?\s*:[^;]*line-through", re.IGNORECASE)
 _PLACE_OF_ITS_OWN = re.compile(
     r"(?:^|;)\s*(?:display\s*:\s*(?:block|(flex|grid)|table|list-item)|float\s*:\s*(?:left|right)|position\s*:\s*absolute)\b",
@@ -52,7 +53,20 @@ _REFERENCE_CLASSES = re.compile(r"\b(?:reference|footnote|footnote-?ref|fn-?ref|
 _BRACKETED = re.compile(r"[\[(].*[\])]", re.DOTALL)
 # A calculation in brackets, with no word in it: what is raised behind it is its power, behind any other a note.
 _CALCULATION = re.compile(r"\((?![^()]*[^\W\d_]{3})[^()]*(?:[+*/×·−=±^]|\b\w ?- ?\w\b)[^()]*\)\Z")
+# The value of a function: one letter or a name all of mathematics knows, and what it is of. "author(s)" is none.
+_FUNCTION = re.compile(
+    r"(?:(?<![^\W_])[^\W\d_]|\b(?:sin|cos|tan|cot|sec|csc|sinh|cosh|tanh|log|ln|exp))\((?! )[^() ]{1,20}\)\Z"
+)
+# Several notes at one place. Figures in a list are no power, and letters in one are none of the figure before them.
+_NOTED_FIGURES = re.compile(r"[1-9]\d{0,2}(?:\s?[,;–-]\s?[1-9]\d{0,2})+")
+_NOTED_LETTERS = re.compile(r"[a-z](?:\s?[,;–-]\s?[a-z])+", re.IGNORECASE)
+_WORD_OR_BRACKET = re.compile(r"(?:[^\W\d_]{2}|\))\Z")
+_DECIMAL = re.compile(r"\d[.,]\d+\Z")
+# What a link inside the page says when it is the mark of a note; numbers of pages and lines are no longer.
+_NOTE_MARK = re.compile(r"\d{1,3}|[*†‡§¶]+")
 _SLASHES = frozenset({"/", "⁄", "∕"})
+_FRACTION = re.compile(r"\d{1,4}⁄\d{1,4}")
+_FRACTION_CHARS = 9
 _CENTS = re.compile(r"[.,]?\d\d")
 _PRICED = re.compile(r"[$€£¥] ?\d[\d,.]*\Z")
 _FIGURE = re.compile(r"\d[.,]?\Z")
@@ -84,17 +98,24 @@ class InlineReader:
     def enter(self, element: HtmlElement) -> bool:
         """Begin an element; False when its inside is not to be walked."""
         tag = element.tag
-        if self.text.last.isdigit() and tag in _WHOLE and _follows_its_like(element):
-            self.text.space()
+        if tag in _WHOLE and _follows_its_like(element):
+            if self.text.last.isdigit():
+                self.text.space()
+            else:
+                self.text.keep_apart()
+        elif self.text.last.isdigit() and _FRACTION.fullmatch(_short_text(element)):
+            self.text.space()  # two and three quarters
         if tag not in _TOLD:
+            if tag.endswith(":math"):
+                return self._formula(element)
             self.style(element)
-            return not tag.endswith(":math") or self._formula(element)
+            return True
         if tag in _MARKS:
             return self._marked(element, _MARKS[tag])
         return self._told(element, tag)
 
     def style(self, element: HtmlElement) -> None:
-        """Heed the element's own style: what it crosses out, and which parts it sets beside or below each other."""
+        """Heed the element's own style: what it crosses out, raises, lowers, sets beside or below each other."""
         style = element.get("style")
         if not style:
             return
@@ -104,11 +125,22 @@ class InlineReader:
                 part.tail = f" {part.tail or ''}"
         if _LINED_OUT.search(style):
             self._begin(element, MarkKind.STRUCK)
+        elif (moved := _SET_OFF.search(style)) is not None:
+            self._told(element, "sup" if moved.group(1).lower() == "super" else "sub")
+
+    def strike(self, element: HtmlElement) -> None:
+        """Cross out what follows, if the style of an element around it says so."""
+        if _LINED_OUT.search(element.get("style") or ""):
+            self._begin(element, MarkKind.STRUCK)
 
     def leave(self, element: HtmlElement) -> None:
         """End an element."""
+        if element.tag == "q":
+            self.text.add("”")
+        elif element.tag == "rt" and (element.text or "").strip():
+            self.text.add(")")
         waiting = self._open
-        if waiting and waiting[-1][0] is element:
+        while waiting and waiting[-1][0] is element:
             _, kind, closing = waiting.pop()
             if kind is MarkKind.REFERENCE and closing:
                 self.text.add(closing)
@@ -118,10 +150,6 @@ class InlineReader:
                 self.text.end_power()
             elif kind in _APART:
                 self.text.keep_apart()
-        elif element.tag == "q":
-            self.text.add("”")
-        elif element.tag == "rt" and (element.text or "").strip():
-            self.text.add(")")
         if (style := element.get("style")) and _PLACE_OF_ITS_OWN.search(style):
             self.text.space()
 
@@ -137,6 +165,12 @@ class InlineReader:
     def _marked(self, element: HtmlElement, kind: MarkKind) -> bool:
         if kind is MarkKind.LINK and is_permalink(element):
             return False
+        if kind is MarkKind.LINK and self.text.last.isalnum() and _is_note_mark(element):
+            self._begin(element, MarkKind.REFERENCE, closing="]")
+            self.text.add("[")
+            return True
+        if kind is not MarkKind.STRUCK:
+            self.style(element)
         href = self._target(element) if kind is MarkKind.LINK else ""
         self._begin(element, kind, href=href)
         return True
@@ -214,9 +248,23 @@ class InlineReader:
             or _REFERENCE_CLASSES.search(element.get("class") or "")
         ):
             return True
+        if self._are_notes(said, last):
+            return True
         if last not in _ENDS_SENTENCE or not _NUMBERING.fullmatch(said):
             return bool(_BRACKETED.fullmatch(said))
-        return not self._are_cents(element, said) and not (last == ")" and _CALCULATION.search(self.text.before()))
+        if self._are_cents(element, said):
+            return False
+        before = self.text.before() if last == ")" else ""
+        return not (_CALCULATION.search(before) or _FUNCTION.search(before))
+
+    def _are_notes(self, said: str, last: str) -> bool:
+        """Whether the raised text is a list of notes, or a letter that no ordinal number ends in."""
+        before = self.text.before()
+        if _NOTED_FIGURES.fullmatch(said):
+            return _WORD_OR_BRACKET.search(before) is not None
+        if said in _RAISED_ENDINGS and said != "o":  # "20.5 ºC" is often set with one
+            return _DECIMAL.search(before) is not None
+        return (last.isdigit() or last in "%)") and _NOTED_LETTERS.fullmatch(said) is not None
 
     def _are_cents(self, element: HtmlElement, said: str) -> bool:
         """Whether the raised figure is the lesser part of a price: `$4<sup>99</sup>`."""
@@ -240,14 +288,34 @@ class InlineReader:
 def _follows_its_like(element: HtmlElement) -> bool:
     """Whether an element of its kind ends where it begins."""
     before = element.getprevious()
-    return before is not None and before.tag == element.tag and not before.tail
+    return before is not None and before.tag in _WHOLE and not before.tail
+
+
+def _short_text(element: HtmlElement) -> str:
+    """The text of an element that may be a fraction; of a longer one its beginning."""
+    said = ""
+    for piece in element.itertext():
+        said += piece[: _FRACTION_CHARS + 1]
+        if len(said) > _FRACTION_CHARS:
+            break
+    return said
+
+
+def _is_note_mark(anchor: HtmlElement) -> bool:
+    """Whether the link leads to a note below: a number or a sign alone, to a place in this page."""
+    href = anchor.get("href") or ""
+    return (
+        len(href) > 1 and href[0] == "#" and not len(anchor) and bool(_NOTE_MARK.fullmatch((anchor.text or "").strip()))
+    )
 
 
 def _is_numerator(element: HtmlElement, said: str) -> bool:
     """Whether the raised number stands above a slash and a lowered one: `<sup>3</sup>/<sub>4</sub>`."""
-    after = element.getnext()
+    after, between = element.getnext(), (element.tail or "").strip()
+    if after is not None and after.tag == "span" and not between and not len(after):  # the slash in one of its own
+        after, between = after.getnext(), (after.text or "").strip() + (after.tail or "").strip()
     below = "".join(after.itertext()).strip() if after is not None and after.tag == "sub" else ""
-    return said.isdigit() and below.isdigit() and (element.tail or "").strip() in _SLASHES
+    return said.isdigit() and below.isdigit() and between in _SLASHES
 
 
 def _caret(said: str, last: str) -> tuple[str, str | None]:

@@ -195,3 +195,24 @@ def test_what_lies_over_the_page_is_no_text_of_it(over: str) -> None:
 
 def test_a_dialogue_that_is_not_open_does_not_show() -> None:
     assert "300" not in read(f"<dialog><p>{SECRET}</p></dialog>")
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        (
+            "<del aria-hidden=true>$9</del> <i class=sr-only>Was $9</i><b aria-hidden=true>$5</b>",
+            "$9 $5",
+        ),
+        (
+            "<span><span aria-hidden=true>$199.00</span><span class=own-words>Price $199.00</span></span>",
+            "Price $199.00",
+        ),
+        ("Rated <span aria-hidden=true>4.5</span> of 5 <i aria-hidden=true>star_half</i>", "Rated 4.5 of 5"),
+        ("open <span aria-hidden=true style='display:none'>5</span><b aria-hidden=true class=sr-only>6</b>", "open"),
+        ("open all the year round <span aria-hidden=true>and 300 metres tall</span>", "open all the year round"),
+    ],
+)
+def test_figures_in_sight_that_screen_readers_hear_in_words_are_read_once(markup: str, text: str) -> None:
+    page = f"<meta name=generator content='Sphinx 5'><div role=main><p>{markup}</p></div>"
+    assert extract(page.encode(), "https://shop.example/", "text/html").text == text
