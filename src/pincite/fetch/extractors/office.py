@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from html import escape, unescape
 from typing import Any
 
 from pincite.domain.errors import EmptyContent, ExtraNotInstalled, ParseError, TooLarge
@@ -16,11 +17,12 @@ from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dom import parse
 from pincite.fetch.extractors.ebooks import BROKEN, open_archive, read_member, xml_root
 from pincite.fetch.extractors.html import links_of
+from pincite.fetch.extractors.office_formulas import M, formula_text
 from pincite.fetch.extractors.preformatted import file_name
-from pincite.fetch.extractors.tables import names_columns
+from pincite.fetch.extractors.tables import NOTHING, Cell, join_rows, names_columns
 from pincite.runtime.system import install_extra
 
-VERSION = "4"
+VERSION = "5"
 # "List Bullet 5" is the deepest that Word has.
 _DEEPEST_STYLE = 5
 # Word's own styles that mammoth's map leaves out: titles, and lists in lists by the name of their style.
@@ -41,6 +43,8 @@ MAX_ROWS = 100_000
 _ROWS_IN_BLOCK = 200
 # A longer first line is text, not a title.
 _TITLE_CHARS = 120
+_KEEPS_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+_DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _DC_TITLE = "{http://purl.org/dc/elements/1.1/}title"
 # A sheet may claim 17 billion cells with two of them filled.
 _MAX_SPANNED_CELLS = 20_000_000
@@ -58,7 +62,7 @@ def read_docx(body: bytes, url: str) -> Document:
         import mammoth
     except ImportError as error:
         raise _missing("DOCX") from error
-    body = _without_hidden_runs(body)
+    body = _with_readable_runs(body)
     try:
         converted = mammoth.convert_to_html(io.BytesIO(body), style_map=_STYLES)
     except BROKEN as error:
@@ -173,17 +177,49 @@ def _slide(slide: Any, number: int) -> Iterator[Block]:
         if title is not None and shape.shape_id == title.shape_id:
             continue
         if getattr(shape, "has_table", False):
-            rows = tuple(tuple(_line(cell.text) for cell in row.cells) for row in shape.table.rows)
-            text = "\n".join(" | ".join(row) for row in rows)
-            yield Block(BlockKind.TABLE, text, rows=rows, has_header=True, page=number)
+            cells = [[_cell_of_slide(cell) for cell in row.cells] for row in shape.table.rows]
+            text, marks = join_rows(cells)
+            rows = tuple(tuple(cell.text for cell in row) for row in cells)
+            yield Block(BlockKind.TABLE, text, rows=rows, has_header=True, marks=marks, page=number)
         elif shape.has_text_frame:
             for paragraph in shape.text_frame.paragraphs:
-                if text := _line("".join(run.text for run in paragraph.runs)):
-                    yield Block(BlockKind.LIST_ITEM, text, level=paragraph.level, page=number)
+                said = _rich(_markup(paragraph))
+                if said.text:
+                    yield Block(BlockKind.LIST_ITEM, said.text, level=paragraph.level, marks=said.marks, page=number)
     if slide.has_notes_slide:
         for part in slide.notes_slide.notes_text_frame.text.split("\n"):
             if text := _line(part):
                 yield Block(BlockKind.PARAGRAPH, text, page=number)
+
+
+def _cell_of_slide(cell: Any) -> Cell:
+    said = _rich("<br>".join(map(_markup, cell.text_frame.paragraphs)))
+    return Cell(said.text.replace("\n", " "), said.marks)
+
+
+def _markup(paragraph: Any) -> str:
+    """A paragraph of a slide as HTML: what is raised, lowered or struck out, and where its lines break."""
+    parts: list[str] = []
+    for part in paragraph._p:  # noqa: SLF001  # the library has no name for line breaks among runs
+        if part.tag == f"{_DRAWING}br":
+            parts.append("<br>")
+        elif part.tag == f"{_DRAWING}r":
+            text = escape("".join(piece.text or "" for piece in part.iter(f"{_DRAWING}t")))
+            style = part.find(f"{_DRAWING}rPr")
+            moved = style.get("baseline", "0").rstrip("%") if style is not None else "0"
+            tag = "" if not moved.strip("-0") else "sub" if moved.startswith("-") else "sup"
+            text = f"<{tag}>{text}</{tag}>" if tag else text
+            is_struck = style is not None and style.get("strike", "noStrike") != "noStrike"
+            parts.append(f"<s>{text}</s>" if is_struck else text)
+    return "".join(parts)
+
+
+def _rich(markup: str) -> Cell:
+    """The text of some markup with its marks."""
+    if "<" not in markup:
+        return Cell(_line(unescape(markup)), ())
+    block = next((item.block for item in BlockWalk("").run(parse(f"<p>{markup}</p>").root)), None)
+    return NOTHING if block is None else Cell(block.text, block.marks)
 
 
 def _shapes(shapes: Any, depth: int = 0) -> Iterator[Any]:
@@ -194,8 +230,11 @@ def _shapes(shapes: Any, depth: int = 0) -> Iterator[Any]:
             yield shape
 
 
-def _without_hidden_runs(body: bytes) -> bytes:
-    """The DOCX with runs marked as hidden, white or tiny taken out of its main part."""
+def _with_readable_runs(body: bytes) -> bytes:
+    """The DOCX without hidden, white or tiny runs in its main part.
+
+    Formulas become text, and what is struck out twice is struck out: mammoth passes over both.
+    """
     from lxml import etree
 
     archive = open_archive(body)
@@ -208,11 +247,24 @@ def _without_hidden_runs(body: bytes) -> bytes:
     except BROKEN as error:
         raise ParseError("the DOCX file can't be read", reason="docx_unreadable") from error
     w = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-    hidden = [run for run in root.iter(f"{w}r") if _is_hidden(run.find(f"{w}rPr"), w)]
-    if not hidden:
+    hidden = [run for run in root.iter(f"{w}r", f"{M}r") if _is_hidden(run.find(f"{w}rPr"), w)]
+    formulas = list(root.iter(f"{M}oMath"))
+    struck = list(root.iter(f"{w}dstrike"))
+    if not hidden and not formulas and not struck:
         return body
     for run in hidden:
         run.getparent().remove(run)
+    for formula in formulas:
+        run = etree.Element(f"{w}r")
+        text = etree.SubElement(run, f"{w}t", {_KEEPS_SPACE: "preserve"})
+        text.text = f" {formula_text(formula)} "
+        holder = formula.getparent()
+        if holder.tag == f"{M}oMathPara":  # a line of its own
+            holder.addprevious(run)
+        else:
+            holder.replace(formula, run)
+    for twice in struck:
+        twice.tag = f"{w}strike"
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as copy:
         for entry in archive.infolist():

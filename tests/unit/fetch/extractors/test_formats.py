@@ -17,7 +17,7 @@ from pincite.domain.errors import (
     TooLarge,
     UnsupportedContentType,
 )
-from pincite.domain.page import BlockKind, Document
+from pincite.domain.page import BlockKind, Document, MarkKind
 from pincite.fetch.extractors import extract
 from pincite.fetch.extractors.charset import decode
 
@@ -149,6 +149,66 @@ def a_pptx() -> bytes:
     out = io.BytesIO()
     deck.save(out)
     return out.getvalue()
+
+
+def test_docx_formulas_are_read_in_one_line() -> None:
+    docx = pytest.importorskip("docx")
+    m = "http://schemas.openxmlformats.org/officeDocument/2006/math"
+
+    def formula(inside: str) -> str:
+        return f"<m:oMath xmlns:m='{m}' xmlns:w='{docx.oxml.ns.nsmap['w']}'>{inside}</m:oMath>"
+
+    def run(text: str) -> str:
+        return f"<m:r><m:t>{text}</m:t></m:r>"
+
+    power = f"<m:sSup><m:e>{run('10')}</m:e><m:sup>{run('-3')}</m:sup></m:sSup>"
+    root = f"<m:rad><m:radPr><m:degHide m:val='1'/></m:radPr><m:deg/><m:e>{run('2')}</m:e></m:rad>"
+    unseen = "<m:r><w:rPr><w:vanish/></w:rPr><m:t>99</m:t></m:r>"
+    bounds = f"<m:sub>{run('i')}</m:sub><m:sup>{run('n')}</m:sup>"
+    file, out = docx.Document(), io.BytesIO()
+    for inside in (
+        f"{run('1')}<m:f><m:num>{run('3')}</m:num><m:den>{run('4')}</m:den></m:f>{unseen}",
+        f"{run('k=2·')}{power}",
+        f"<m:d><m:e>{run('a+1')}</m:e></m:d>{run('&gt;')}{root}",
+        f"<m:nary><m:naryPr><m:chr m:val='∑'/></m:naryPr>{bounds}<m:e>{run('x')}</m:e></m:nary>",
+    ):
+        paragraph = file.add_paragraph("It is")
+        paragraph._p.append(docx.oxml.parse_xml(formula(inside)))
+        paragraph.add_run("there.")
+    display = f"<m:oMathPara xmlns:m='{m}'>{formula(run('y=5'))}</m:oMathPara>"
+    file.add_paragraph("Shown:")._p.append(docx.oxml.parse_xml(display))
+    file.save(out)
+    assert [block.text for block in extract(out.getvalue(), URL).blocks] == [
+        "It is 1 3/4 there.",
+        "It is k = 2 · 10^-3 there.",
+        "It is (a + 1) > √2 there.",
+        "It is ∑_i^n x there.",
+        "Shown: y = 5",
+    ]
+
+
+def test_figures_of_slides_and_documents_stay_apart_and_struck_ones_are_marked() -> None:
+    pptx, docx = pytest.importorskip("pptx"), pytest.importorskip("docx")
+    deck, out = pptx.Presentation(), io.BytesIO()
+    slide = deck.slides.add_slide(deck.slide_layouts[1])
+    paragraph = slide.placeholders[1].text_frame.paragraphs[0]
+    for text, name, value in (("10", "lang", "en"), ("6", "baseline", "30000"), (" £40", "strike", "sngStrike")):
+        run = paragraph.add_run()
+        run.text = text
+        run.font._element.set(name, value)
+    paragraph.add_line_break()
+    paragraph.add_run().text = "£30 & more"
+    deck.save(out)
+    (block,) = extract(out.getvalue(), URL).blocks
+    assert block.text == "10^6 £40\n£30 & more"
+    assert [block.text[mark.start : mark.end] for mark in block.marks if mark.kind is MarkKind.STRUCK] == ["£40"]
+
+    file, out = docx.Document(), io.BytesIO()
+    run = file.add_paragraph("Was ").add_run("£40")
+    run.font.double_strike = True
+    file.save(out)
+    (block,) = extract(out.getvalue(), URL).blocks
+    assert [(mark.kind, mark.start, mark.end) for mark in block.marks] == [(MarkKind.STRUCK, 4, 7)]
 
 
 def test_pptx_slides_tables_and_notes() -> None:
