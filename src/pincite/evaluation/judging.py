@@ -163,17 +163,11 @@ class _Listening:
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
+        self.name = judge.name
+        self.thresholds = judge.thresholds
         self.asked: set[str] = set()
         self.calls = 0
         self.said: dict[str, Judgement] = {}
-
-    @property
-    def name(self) -> str:
-        return self._judge.name
-
-    @property
-    def thresholds(self) -> Thresholds | None:
-        return self._judge.thresholds
 
     async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:
         self.calls += 1

@@ -126,15 +126,10 @@ class GuardedClient:
         proxy: UpstreamProxy | None = None,
         sessions: SiteSessions = NO_SESSIONS,
     ) -> None:
-        self._user_agent = user_agent
+        self.user_agent = user_agent
         self._sessions = sessions
         self._parts = (policy, resolver, clock, limits or FetchLimits(), user_agent, tls, proxy)
         self._connections: Connections | None = None
-
-    @property
-    def user_agent(self) -> str:
-        """The one name this client gives itself."""
-        return self._user_agent
 
     def has_session(self, url: ParsedUrl) -> bool:
         """Whether requests to this origin carry headers of the operator's own."""

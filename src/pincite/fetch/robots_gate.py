@@ -178,7 +178,7 @@ class RobotsGate:
         memory: RobotsMemory | None = None,
     ) -> None:
         self._client = client
-        self._policy = policy
+        self.policy = policy
         self._clock = clock
         self._mode = mode
         self._strict_auth = strict_auth
@@ -186,11 +186,6 @@ class RobotsGate:
         self._memory = memory
         self._sites: OrderedDict[str, SiteRules] = OrderedDict()
         self._flights: SingleFlight[SiteRules] = SingleFlight()
-
-    @property
-    def policy(self) -> UrlPolicy:
-        """The URL policy behind this gate."""
-        return self._policy
 
     async def admit(
         self, url: str, *, include: tuple[str, ...] = (), exclude: tuple[str, ...] = (), typed: str = ""
@@ -207,8 +202,8 @@ class RobotsGate:
             InvalidUrl, BlockedAddress, DomainDenied, RobotsDisallowed: what policy or the site's robots.txt says.
             DnsError, TlsError, NetworkError, Timeout, ...: the site could not be asked for one.
         """
-        parsed = vet_parsed(url, policy=self._policy)
-        self._policy.check_host_lists(parsed.host, include=include, exclude=exclude)
+        parsed = vet_parsed(url, policy=self.policy)
+        self.policy.check_host_lists(parsed.host, include=include, exclude=exclude)
         if self._mode is RobotsMode.OFF or (
             self._mode is RobotsMode.USER_TRIGGERED and bool(typed) and parse_url(typed).origin == parsed.origin
         ):
@@ -265,13 +260,13 @@ class RobotsGate:
         async def admit(target: str) -> ParsedUrl:
             nonlocal redirects
             redirects += 1
-            return vet_parsed(target, policy=self._policy)
+            return vet_parsed(target, policy=self.policy)
 
         try:
             with anyio.fail_after(_DEADLINE_S):
                 seen = await visit(
                     self._client,
-                    vet_parsed(parse_url("/robots.txt", url.href).href, policy=self._policy),
+                    vet_parsed(parse_url("/robots.txt", url.href).href, policy=self.policy),
                     admit,
                     redirects_max=_REDIRECTS_MAX,
                     max_bytes=ROBOTS_BYTES_MAX,

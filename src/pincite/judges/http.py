@@ -67,24 +67,14 @@ class HttpJudge:
         concurrency: int = 4,
     ) -> None:
         self._url = url
-        self._name = name_of(url)
-        self._thresholds = thresholds
+        self.name = name_of(url)
+        self.thresholds = thresholds
         self._headers = {"User-Agent": f"Pincite/{VERSION}", "Accept": "application/json"}
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._deadline_s = deadline_s
         self._concurrency = concurrency
         self._client: httpx2.AsyncClient | None = None
-
-    @property
-    def name(self) -> str:
-        """`http:HOST`, with the port where one is given."""
-        return self._name
-
-    @property
-    def thresholds(self) -> Thresholds | None:
-        """What its probabilities mean."""
-        return self._thresholds
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -140,7 +130,7 @@ class HttpJudge:
             value = json.loads(answer)
         except (ValueError, RecursionError):
             raise ProviderBadReply("the judge's endpoint did not answer with JSON", reason="not_json") from None
-        return answer_of(value, case, self._thresholds)
+        return answer_of(value, case, self.thresholds)
 
     async def _call(self, body: bytes) -> tuple[int, bytes]:
         import httpx2

@@ -69,17 +69,9 @@ class ModelJudge:
 
     def __init__(self, calls: ModelCalls, name: str) -> None:
         self._calls = calls
-        self._name = name
-
-    @property
-    def name(self) -> str:
-        """The model that is asked first."""
-        return self._name
-
-    @property
-    def thresholds(self) -> Thresholds | None:
-        """None: it gives its word instead of a figure."""
-        return None
+        self.name = name
+        # It gives its word instead of a figure.
+        self.thresholds: Thresholds | None = None
 
     async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:
         """Judgements by case id. Cases that an answer left out are asked about once more.
@@ -114,7 +106,7 @@ class ModelJudge:
                 except _FAILURES as error:
                     failures.update({case.case_id: error for case in batch})
                     return
-            by = "" if model == self._name else model
+            by = "" if model == self.name else model
             for row in answer.statements:
                 judgement = shown.read(row, by)
                 if judgement is not None:

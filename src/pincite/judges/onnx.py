@@ -64,21 +64,11 @@ class OnnxJudge:
         self._labels = labels_of(folder / "config.json")
         self._folder = folder
         self._languages = languages_of(folder)
-        self._name = name or folder.resolve().name
-        self._thresholds = thresholds
+        self.name = name or folder.resolve().name
+        self.thresholds = thresholds
         self._loaded: tuple[onnxruntime.InferenceSession, tokenizers.Tokenizer] | None = None
         # Side by side they would share the same cores. Chosen, not measured.
         self._one_at_a_time = anyio.CapacityLimiter(1)
-
-    @property
-    def name(self) -> str:
-        """What reports call it."""
-        return self._name
-
-    @property
-    def thresholds(self) -> Thresholds | None:
-        """What its probabilities mean."""
-        return self._thresholds
 
     async def aclose(self) -> None:
         """Let go of the model."""
@@ -106,7 +96,7 @@ class OnnxJudge:
             return None
         # The best and the worst over all pieces, each by itself: one piece may state it and another contradict it.
         states, against = max(scored)[0], max(other for _, other in scored)
-        return judgement_of(case, states, self._thresholds, contradicts=against)
+        return judgement_of(case, states, self.thresholds, contradicts=against)
 
     def _shares(self, premise: str, hypothesis: str) -> tuple[float, float]:
         """The probabilities of entailment and of contradiction."""

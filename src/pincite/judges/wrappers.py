@@ -76,16 +76,8 @@ class _Wrapper:
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
-
-    @property
-    def name(self) -> str:
-        """The judge's."""
-        return self._judge.name
-
-    @property
-    def thresholds(self) -> Thresholds | None:
-        """The judge's."""
-        return self._judge.thresholds
+        self.name = judge.name
+        self.thresholds = judge.thresholds
 
 
 class GuardedJudge(_Wrapper):
@@ -149,18 +141,8 @@ class AbsentJudge:
     """Implements `ports.Judge` for a run that is made again from its record: every answer must be there."""
 
     def __init__(self, name: str, thresholds: Thresholds | None) -> None:
-        self._name = name
-        self._thresholds = thresholds
-
-    @property
-    def name(self) -> str:
-        """The name of the judge that the run had."""
-        return self._name
-
-    @property
-    def thresholds(self) -> Thresholds | None:
-        """The thresholds that it had."""
-        return self._thresholds
+        self.name = name
+        self.thresholds = thresholds
 
     async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:
         """Errors: Conflict, always."""

@@ -74,15 +74,12 @@ def _row(path: str, method: str, operation: Mapping[str, Any]) -> dict[str, str]
 class OneKey:
     """A store of keys with one key in it, which is nowhere but in this process."""
 
+    is_near = True
+
     def __init__(self) -> None:
         self.secret = secrets.token_urlsafe(32)
         made = datetime.now(UTC).isoformat(timespec="seconds")
         self._key = ApiKey("ui", LOCAL_SCOPE, key_digest(self.secret), made)
-
-    @property
-    def is_near(self) -> bool:
-        """Always."""
-        return True
 
     def state(self) -> str:
         """The one state there is."""
