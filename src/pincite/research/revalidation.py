@@ -7,7 +7,7 @@ ledger, so that a replay meets the same answers. Pages of libraries on this mach
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Final, Protocol
+from typing import Final
 
 import anyio
 import anyio.to_thread
@@ -48,13 +48,6 @@ WAITS_S: Final = (0.5, 1.0)
 _OWN_VIA: Final = ("direct", "chromium")
 
 
-class Revalidator(Protocol):
-    """Looks again at the pages that a report is about to cite."""
-
-    async def revalidate(self, task: Task, progress: Progress, since: datetime) -> Progress:
-        """The progress as the sites stand now; `since` is when the run began."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Look:
     """What came of asking for a page again: `page` as it is now, or `gone`, or neither: unresolved, with the reason."""
@@ -65,7 +58,7 @@ class _Look:
 
 
 class Revalidation:
-    """Implements `Revalidator` through the fetch service.
+    """Looks again at the pages that a report is about to cite, through the fetch service.
 
     Args:
         snapshots: captures, for a run that is made again from its record.
@@ -86,10 +79,10 @@ class Revalidation:
         clock: Clock,
         judge: Judge | None,
         *,
-        at: datetime | None = None,
+        at: datetime,
         after: timedelta,
-        deadline_s: float = 12.0,
-        concurrency: int = 4,
+        deadline_s: float,
+        concurrency: int,
     ) -> None:
         self._fetch = fetch
         self._snapshots = snapshots
@@ -98,14 +91,17 @@ class Revalidation:
         self._events = events
         self._clock = clock
         self._judge = judge
-        self._at = at or clock.now()
+        self._at = at
         self._after = after
         self._deadline_s = deadline_s
         self._concurrency = concurrency
         self._looks: dict[str, _Look] = {}
 
     async def revalidate(self, task: Task, progress: Progress, since: datetime) -> Progress:
-        """Progress with changed pages in their new capture, quotes moved there, and without support that is gone."""
+        """Progress with changed pages in their new capture, quotes moved there, and without support that is gone.
+
+        `since` is when the run began.
+        """
         cited = {e.url for item in progress.claims if item.printable for e in item.claim.evidence}
         old = [
             page

@@ -33,7 +33,7 @@ from pincite.runtime.call_context import RequestMeter, metered
 from pincite.runtime.recovery import DEFECT, first_failure
 
 if TYPE_CHECKING:
-    from pincite.research.revalidation import Revalidator
+    from pincite.research.revalidation import Revalidation
 
 # Some ten pages: a question with its material. More is a document, for a library.
 MAX_QUESTION_CHARS = 20_000
@@ -59,7 +59,7 @@ class Roles:
     mode: Mode = Mode.EXTRACTIVE
     tells_sections: bool = False
     drafter: Drafter | None = None
-    revalidator: "Revalidator | None" = None
+    revalidator: "Revalidation | None" = None
     seconder: Seconder | None = None
 
 

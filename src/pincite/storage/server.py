@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from datetime import timedelta
 from decimal import Decimal
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from sqlalchemy import ColumnElement, func
 
@@ -19,7 +19,7 @@ from pincite.storage.schema import api_keys, nano_usd, request_keys, runs, serve
 
 # Who repeats a request does so within minutes or days; Stripe keeps its keys for one day at least.
 KEYS_KEPT: Final = timedelta(days=7)
-WAITING, SENT, GIVEN_UP = "waiting", "sent", "given_up"
+TriedStatus: TypeAlias = Literal["sent", "given_up", "waiting"]
 _ACTIVE = (RunStatus.QUEUED.value, RunStatus.RUNNING.value)
 _ALL: Final = AcrossScopes()
 _PUBLIC: Final = "public"
@@ -77,7 +77,7 @@ class SqlServerMemory(Scoped):
             delivery_id=delivery_id,
             run_id=run_id,
             url=url,
-            status=WAITING,
+            status="waiting",
             tries=0,
             next_at_s=now.timestamp(),
             created_at=now,
@@ -91,9 +91,9 @@ class SqlServerMemory(Scoped):
 
     @writes
     def webhook_tried(
-        self, tx: Transaction, delivery_id: str, status: str, *, next_in_s: float = 0.0, detail: str = ""
+        self, tx: Transaction, delivery_id: str, status: TriedStatus, *, next_in_s: float = 0.0, detail: str = ""
     ) -> None:
-        """Note a try: `sent`, `given_up`, or `waiting` for another in `next_in_s`."""
+        """Note a try that was answered, or after which another one waits for `next_in_s`."""
         next_at_s = self._clock.now().timestamp() + next_in_s
         tried = {"tries": webhooks.c.tries + 1, "status": status, "next_at_s": next_at_s, "detail": detail[:300]}
         tx.change(tx.update(webhooks).where(webhooks.c.delivery_id == delivery_id).values(**tried))
@@ -104,7 +104,7 @@ async def due_webhooks(database: Database, clock: Clock, limit: int, hold_s: flo
     now_s = clock.now().timestamp()
     ended = _ALL.select(runs, runs.c.run_id).where(runs.c.status.not_in(_ACTIVE), runs.c.scope == webhooks.c.scope)
     query = _ALL.select(webhooks, *webhooks.c).where(
-        webhooks.c.status == WAITING, webhooks.c.next_at_s <= now_s, webhooks.c.run_id.in_(ended)
+        webhooks.c.status == "waiting", webhooks.c.next_at_s <= now_s, webhooks.c.run_id.in_(ended)
     )
     oldest = query.order_by(webhooks.c.next_at_s).limit(limit)
     if not await database.read(_PUBLIC, lambda tx: tx.run(oldest)):

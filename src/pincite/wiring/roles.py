@@ -30,7 +30,7 @@ from pincite.wiring.fetching import scrape_usd
 
 if TYPE_CHECKING:
     from pincite.ranking.ranker import PassageRanker
-    from pincite.research.revalidation import Revalidator
+    from pincite.research.revalidation import Revalidation
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def _seconder(rules: Roles, services: RunServices, run: Run) -> Seconder:
     )
 
 
-def _revalidator(settings: Settings, services: RunServices, run: Run) -> "Revalidator | None":
+def _revalidator(settings: Settings, services: RunServices, run: Run) -> "Revalidation | None":
     """Asks for old pages again before writing, where the settings name an age."""
     if settings.revalidate_after_h is None:
         return None
@@ -136,7 +136,7 @@ def _revalidator(settings: Settings, services: RunServices, run: Run) -> "Revali
         run.events,
         run.clock,
         services.judge,
-        at=run.at,
+        at=run.at or run.clock.now(),
         after=timedelta(hours=settings.revalidate_after_h),
         deadline_s=run.limits.fetch_deadline_s,
         concurrency=run.limits.concurrency,
