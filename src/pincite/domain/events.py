@@ -18,7 +18,7 @@ class EventType(StrEnum):
     RUN_RESUMED = "run.resumed"  # a run that was broken off goes on; `epoch`
     LIBRARY_READ = "library.read"  # pages of a folder or archive are read before the run; `library`, `pages` so far
     PLAN_CREATED = "plan.created"  # a round's plan stands; `round`, `sub_questions` (`id`, `text`, `queries`)
-    PLAN_CHANGED = "plan.changed"  # a later round changed a part; `round`, `change`, `part`, `reason`
+    PLAN_CHANGED = "plan.changed"  # a part is `reworded`, `added` or `left_out`; `round`, `change`, `part`, `reason`
     ROUND_STARTED = "round.started"  # searching and reading begin; `round`
     SEARCH_STARTED = "search.started"  # a query is sent; `query`
     SEARCH_COMPLETED = "search.completed"  # a query was answered; `query`, `results` (how many), `left_out` by reason

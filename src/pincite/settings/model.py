@@ -218,7 +218,7 @@ class Settings(BaseModel):
         True, description="Do a role's work by rules when no model can; the report says so."
     )
     llm_source_tokens: int = Field(
-        15_000, ge=500, description="Tokens of all pages together that a model composes a report from."
+        20_000, ge=500, description="Tokens of all pages together that a model composes a report from."
     )
 
     # ---- fetch ----

@@ -16,7 +16,7 @@ from pincite.domain.events import Json
 from pincite.testing.models import ModelFake, Seen
 
 Recording: TypeAlias = "dict[str, Any]"
-_MAY_MISS: Final = frozenset({"derived", "part", "conflict", "header", "rows", "items", "question"})
+_MAY_MISS: Final = frozenset({"adds", "derived", "part", "conflict", "header", "rows", "items", "question"})
 _ROLE: Final = re.compile(r"^\[\w+\] ")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from pincite.domain.evidence import VerifiedClaim
@@ -84,8 +85,6 @@ def planned(
     for block in blocks:
         if block.form == CODE:
             own = [said for said in block.items if said.derived and said.text.strip()]
-            if own and made:
-                made[-1] = _closed(made[-1])
             made += [
                 Planned(BlockForm.CODE, ((replace(propose(said), after=before, is_code=True),),)) for said in own[:1]
             ]
@@ -112,13 +111,14 @@ def planned(
     return tuple(made), tuple(over)
 
 
-def _closed(block: Planned) -> Planned:
-    """The block with a full stop in place of a last colon: code that follows may not be proven."""
-    *before, last = block.items or ((),)
-    if not last or not last[-1].text.endswith(":"):
-        return block
-    closed = replace(last[-1], text=f"{last[-1].text[:-1]}.")
-    return replace(block, items=(*before, (*last[:-1], closed)))
+def left_open(blocks: Sequence[Planned], checked: Mapping[int, Checked]) -> Iterator[Proposed]:
+    """The sentences that are printed and announce code with a colon ("..., run:") which is not."""
+    for before, block in pairwise(blocks):
+        refused = block.form is BlockForm.CODE and all(checked[id(said)].line is None for said in block.proposed())
+        last = before.items[-1][-1] if refused and before.items and before.items[-1] else None
+        line = None if last is None else checked[id(last)].line
+        if last is not None and line is not None and line.text.endswith(":"):
+            yield last
 
 
 def leaning(written: Sequence[ComposedSentence], propose: Propose) -> tuple[Proposed, ...]:

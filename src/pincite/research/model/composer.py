@@ -22,8 +22,6 @@ from pincite.text.tokens import token_estimate
 # A further look adds what was missing: new pages, for a few parts. Of half of the room (11,000 tokens) a reader in the
 # seat used seven lines.
 _FURTHER_SHARE: Final = 0.33
-# What a missing part takes at least, however long the report is: two sentences. Chosen, not measured.
-_LEAST_ADDED: Final = 50
 # The list of what is on offer takes its tokens from the room, down to this share.
 _LEAST_SHARE: Final = 0.6
 _RUN: Final = re.compile(r"p(\d{1,5})(?:-p?(\d{1,5}))?(?:(\+)(\d{0,3}))?")
@@ -45,7 +43,7 @@ class Composer:
         source_tokens: tokens of all pages together that are shown.
     """
 
-    def __init__(self, calls: ModelCalls, manuscript: Manuscript, *, source_tokens: int = 15_000) -> None:
+    def __init__(self, calls: ModelCalls, manuscript: Manuscript, *, source_tokens: int = 20_000) -> None:
         self._calls = calls
         self._manuscript = manuscript
         self._source_tokens = source_tokens
@@ -201,13 +199,15 @@ def _prompt(
     material: tuple[Material, ...] = ()
     if manuscript.is_begun:
         words = manuscript.words()
-        left = max(ASKED_WORDS[task.style.length] - words, _LEAST_ADDED)
+        left = ASKED_WORDS[task.style.length] - words
+        room = f"{left} more at most in all" if left > 0 else f"{-left} too many: what is added makes room for itself"
         material = (Material("The report so far", _so_far(manuscript)),)
         closing = (
-            "The report stands. Now write only what these further pages add for the parts above: a sentence or two, in "
-            "a new section or in one under the heading of one that stands, which then takes its place whole and keeps "
-            "what stays true of it, with the ids given; `answer` only where it changes. Say nothing that stands "
-            f"elsewhere. The report has {words} words; {left} more at most in all."
+            "The report stands. Now write only what these further pages add for the parts above, in whole sentences. "
+            "Where it belongs under a heading that stands, give that heading and only what is new, with `adds` true; "
+            "a section of that heading without `adds` takes the place of the one that stands, whole, and keeps what "
+            "stays true of it, with the ids given. Else a new section. `answer` only where it changes. Say nothing "
+            f"that stands elsewhere. The report has {words} words, {room}."
         )
     return Prompt(
         "compose",

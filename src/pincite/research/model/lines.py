@@ -53,7 +53,8 @@ _BEGINNING: Final = 130
 # So many passages are offered to whoever chooses: about 40 tokens each, a third of the room. Chosen, not measured.
 _OFFERED: Final = 125
 # Where somebody chose passages that fill less of the room, those nearest by words fill it up to here: whoever chooses
-# badly still writes from something. Chosen, not measured.
+# badly still writes from something. Chosen, not measured. A later look is at what was chosen and no more: of what
+# filled it up, readers in the seat used a tenth to a fifth.
 _FILLED: Final = 0.5
 
 
@@ -119,7 +120,8 @@ class SourceBook:
         Whoever reads how passages begin finds what words do not: so those that are not near are offered behind.
         """
         cut = self._cut_up(pages)
-        chosen = self._chosen(pages, cut, asked, _OFFERED, of_all=True)
+        most = _OFFERED // 2 if self.lines else _OFFERED  # later looks are for a part or two
+        chosen = self._chosen(pages, cut, asked, most, of_all=True)
         documents = {page.url: page.document for page in pages}
         return tuple(
             replace(
@@ -194,7 +196,8 @@ class SourceBook:
                 said.add(texts[offer.url][span.start : span.end])
                 taken[offer.url].append(offer.at)
                 spent[offer.url] += offer.tokens
-        room_tokens = max(spent.total(), round(_FILLED * room_tokens)) if first else room_tokens
+        if first:
+            room_tokens = max(spent.total(), 0 if self.lines else round(_FILLED * room_tokens))
         while open_pages := [url for url, left in waiting.items() if left]:
             # At first nobody takes more than a share, however much of it is near; then who has more to say goes on.
             url = min(open_pages, key=lambda url: (spent[url] > _PAGE_SHARE * room_tokens, spent[url] / weights[url]))

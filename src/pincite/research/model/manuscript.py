@@ -51,7 +51,7 @@ class Manuscript:
     def take_in(self, made: Composed, author: str, parts: Sequence[SubQuestion], pages: Mapping[str, ReadPage]) -> None:
         """Add what was composed: a section of the same heading takes the place of the one before, as the answer does.
 
-        Others go before the section that closes the report.
+        One that `adds` follows it; one of a new heading goes before the section that closes the report.
 
         Args:
             made: the model's answer.
@@ -63,7 +63,7 @@ class Manuscript:
         self.rounds += 1
         self.answer = made.answer or self.answer
         fresh = {section.heading.strip().lower(): section for section in made.sections}
-        kept = [fresh.pop(section.heading.strip().lower(), section) for section in self.sections]
+        kept = [_with(section, fresh.pop(section.heading.strip().lower(), None)) for section in self.sections]
         self.sections = (*kept[:-1], *fresh.values(), *kept[-1:])[:_MOST_SECTIONS]
         known = " ".join([*(part.text for part in parts), *(line.text for line in self.book.lines.values())])
         ids = {part.sub_question_id for part in parts}
@@ -118,6 +118,13 @@ class Manuscript:
             yield from ((sentence, texts.get(sentence.part, about)) for sentence in inside)
         for sentence in self.answer:
             yield sentence, texts.get(sentence.part, "") or _nearest(sentence.text, parts)
+
+
+def _with(section: ComposedSection, later: ComposedSection | None) -> ComposedSection:
+    """The section as it stands after what came later under its heading."""
+    if later is not None and later.adds:
+        return replace(section, blocks=(*section.blocks, *later.blocks))
+    return later or section
 
 
 def claim_of(line: Line, part: str, page: ReadPage) -> Claim:

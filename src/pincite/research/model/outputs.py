@@ -82,10 +82,11 @@ class ComposedBlock:
 
 @dataclass(frozen=True, slots=True)
 class ComposedSection:
-    """A heading and what stands under it."""
+    """A heading and what stands under it; `adds`: it follows what stands under this heading already."""
 
     heading: str
     blocks: tuple[ComposedBlock, ...]
+    adds: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,9 @@ MAX_PARTS = 8
 MIN_QUERIES = 3
 # Wordings of one part; each is a search.
 _QUERIES_PER_PART = 3
-# Parts that a later round adds at most: a plan that grows by more was none.
-_ADDED = 2
+# Parts that a later round adds at most: a plan that grows by more was none. Of four that a reader in the seat named,
+# in each of two runs, all were prerequisites or limits that the pages of the first round only name.
+_ADDED = 4
 # A question of two lines.
 _PART_CHARS = 300
 _KINDS = frozenset("number date person place reason method list yes_no definition comparison".split())
@@ -117,7 +118,8 @@ class ModelPlanner:
     def _follow_up(self, task: Task, progress: Progress) -> Plan:
         """The parts with new queries for those that whoever composed found missing.
 
-        A part that waited is reworded; one that nobody planned and the question needs is added.
+        A part that waited is reworded; one that nobody planned and the question needs is added, or said to be left
+        out.
         """
         before = progress.plan
         asked = set(progress.asked)
@@ -135,15 +137,19 @@ class ModelPlanner:
             else:
                 text = part.text
             parts.append(replace(part, text=text, queries=self._fresh(task, missing.queries, asked)))
-        for missing in self._manuscript.unplanned[:_ADDED]:
+        most = min(len(parts) + _ADDED, MAX_PARTS)
+        for missing in self._manuscript.unplanned:
             text = missing.question[:_PART_CHARS]
-            queries = self._fresh(task, missing.queries, asked)
-            known = any(text.lower() == part.text.lower() for part in parts)
-            if queries and not known and len(parts) < MAX_PARTS:
-                name = str(len(parts) + 1)
-                parts.append(SubQuestion(name, text, queries, heading=heading_of("", text)))
-                changes.append(PlanChange("added", text, missing.what))
-                self._manuscript.missing[name] = replace(missing, part=name)
+            if any(text.lower() == part.text.lower() for part in parts):
+                continue
+            queries = self._fresh(task, missing.queries, asked) if len(parts) < most else ()
+            if not queries:
+                changes.append(PlanChange("left_out", text, missing.what))
+                continue
+            name = str(len(parts) + 1)
+            parts.append(SubQuestion(name, text, queries, heading=heading_of("", text)))
+            changes.append(PlanChange("added", text, missing.what))
+            self._manuscript.missing[name] = replace(missing, part=name)
         return Plan(tuple(parts), before.survey, before.notes, tuple(changes))
 
     def _fresh(self, task: Task, queries: Sequence[str], asked: set[str]) -> tuple[Query, ...]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from pincite.domain.errors import BudgetExhausted, ProviderError, RemoteError
-from pincite.domain.evidence import ContextRole, Relation, VerdictStatus, VerifiedClaim
+from pincite.domain.evidence import ContextRole, Evidence, Relation, VerdictStatus, VerifiedClaim
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.ports import ModelCalls
 from pincite.research.model.blocks import LEAST_WORDS
@@ -98,7 +98,8 @@ def _prompt(failed: Sequence[Checked], offered: Mapping[str, VerifiedClaim]) -> 
     wanted: dict[str, VerifiedClaim] = {}
     # A heading or the words before a list carry nothing, and look nearest for being short.
     names_of = [name for name, item in offered.items() if len(item.claim.text.split()) >= LEAST_WORDS]
-    index = Bm25([terms(offered[name].claim.text) for name in names_of])
+    # Without its term, which has every argument of a function and stands before all that is said of it.
+    index = Bm25([terms(_quote(offered[name])) for name in names_of])
     for number, found in enumerate(failed, start=1):
         said = found.proposed
         # Those of its own words, and those of the words that nothing carries: their line was often not named.
@@ -137,8 +138,17 @@ def _nearest(scores: Sequence[float]) -> list[int]:
     return [at for at in order if scores[at] > 0]
 
 
+def _quote(item: VerifiedClaim) -> str:
+    """The passage as its page has it."""
+    return _evidence(item).quote.text
+
+
+def _evidence(item: VerifiedClaim) -> Evidence:
+    return next(e for e in item.claim.evidence if e.relation is Relation.SUPPORTS)
+
+
 def _placed(item: VerifiedClaim) -> str:
     """The passage behind the headings and the term that it stands under."""
-    evidence = next(e for e in item.claim.evidence if e.relation is Relation.SUPPORTS)
+    evidence = _evidence(item)
     above = [piece.text for piece in evidence.context if piece.role in _PLACES]
     return " > ".join([*above, item.claim.text[:_QUOTE_CHARS]])

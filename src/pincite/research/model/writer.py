@@ -14,7 +14,7 @@ from pincite.domain.plan import Conflict, ConflictSide, Gap, Progress, ReadPage,
 from pincite.domain.report import Mode, PartStatus, RejectedClaim, Report, ReportPart
 from pincite.ports import EventSink, ModelCalls
 from pincite.research.assembly import Content, DraftedSection, Line, assemble
-from pincite.research.model.blocks import DraftBlock, Planned, drafted, laid_out, leaning, planned
+from pincite.research.model.blocks import DraftBlock, Planned, drafted, laid_out, leaning, left_open, planned
 from pincite.research.model.leads import with_leads
 from pincite.research.model.lines import Line as ShownLine
 from pincite.research.model.manuscript import Manuscript, claim_of, sentences_of
@@ -274,9 +274,22 @@ class ModelWriter:
         if left:
             mended = await self._mender.mended([checked[id(said)] for said in left], offered, progress.seconds_left)
             checked.update(zip(map(id, left), mended, strict=True))
+            await self._close(sections, checked, offered)
             failing.clear()
         await tell()
         return checked
+
+    async def _close(
+        self, sections: Sequence[_Section], checked: dict[int, Checked], offered: Mapping[str, VerifiedClaim]
+    ) -> None:
+        """Have sentences that announce code which is refused end with a full stop: proven anew, as they change."""
+        opened = [said for section in sections for said in left_open(section.blocks, checked)]
+        before = [checked[id(said)] for said in opened]
+        closed = [replace(one.proposed, text=f"{one.proposed.text[:-1]}.") for one in before]
+        for said, old, new in zip(opened, before, await self._prover.prove(closed, offered), strict=True):
+            if old.line is not None and new.line is not None:  # its marks are no part of its text
+                new = replace(new, line=replace(new.line, lead=old.line.lead, code=old.line.code))
+            checked[id(said)] = new
 
     def _still(self, sections: Sequence[_Section], offered: Mapping[str, VerifiedClaim]) -> dict[int, Checked]:
         """What was proven while rounds went on, as far as the claims behind it are as they were."""

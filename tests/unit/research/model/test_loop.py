@@ -310,6 +310,21 @@ async def test_a_part_that_nobody_planned_is_added_with_its_reason() -> None:
     assert [part.status for part in report.parts] == ["answered", "answered"]
 
 
+async def test_parts_beyond_what_a_round_adds_are_said_to_be_left_out() -> None:
+    def more(seen: Seen) -> Any:
+        found: Any = [
+            {"part": "new", "what": f"her {of}", "queries": [f"Anna Holm {of}"], "question": f"Who was her {of}?"}
+            for of in ("mother", "father", "sister", "brother", "teacher", "friend")
+        ]
+        return composed([said(text, name, part="1") for name, text in seen.citable.items()][:1], missing=found)
+
+    run = Small()
+    await run.run(ScriptedModel({"planner": PLAN, "compose": [more, composed()]}), max_rounds=2)
+    changes = [event.data for event in run.events.events if event.type is EventType.PLAN_CHANGED]
+    assert [change["change"] for change in changes] == ["added"] * 4 + ["left_out"] * 2
+    assert (changes[-1]["part"], changes[-1]["reason"]) == ("Who was her friend?", "her friend")
+
+
 async def test_a_part_that_waits_for_nothing_keeps_its_words() -> None:
     def other(seen: Seen) -> Any:
         found: Any = [{"part": "1", "what": "", "queries": ["Varden paint"], "question": "Who painted Anna Holm?"}]
@@ -364,6 +379,26 @@ async def test_a_section_of_the_same_heading_takes_the_place_of_the_one_before()
     ]
 
 
+async def test_a_section_that_adds_follows_what_stands_under_its_heading() -> None:
+    def tower(seen: Seen) -> Any:
+        told = [said(text, name) for name, text in seen.citable.items()]
+        found: Any = [{"part": "2", "queries": ["Anna Holm born"]}]
+        return composed(told[:1], [section("Tower", paragraph(told[1])), section("Limits", paragraph(told[2]))], found)
+
+    def more(seen: Seen) -> Any:
+        told = [said(text, name) for name, text in seen.citable.items() if "Quarrion" in text]
+        added: Any = section("Tower", paragraph(*told))
+        return composed(sections=[{**added, "adds": True}])
+
+    run = Small()
+    run.pages.update(PEOPLE)
+    model = ScriptedModel({"planner": PLAN, "compose": [tower, more]})
+    report = await run.run(model, "Where was the builder of the Varden lighthouse born?", max_rounds=2)
+    assert [(part.heading, len(part.sentences)) for part in report.sections] == [("Tower", 2), ("Limits", 1)]
+    assert report.sections[0].sentences[1].text == "Anna Holm came from Quarrion."
+    assert "1160 more at most" in [seen for seen in model.seen if seen.task == "compose"][-1].user
+
+
 async def test_what_a_further_round_adds_has_room_of_its_own_before_the_section_that_closes() -> None:
     filler = " ".join(f"word{n}" for n in range(WORDS[ReportLength.STANDARD] - 60))
 
@@ -384,7 +419,7 @@ async def test_what_a_further_round_adds_has_room_of_its_own_before_the_section_
     report = await run.run(model, "Where was the builder of the Varden lighthouse born?", max_rounds=2)
     assert [part.heading for part in report.sections] == ["Tower", "Birth", "Limits"]
     last = [seen for seen in model.seen if seen.task == "compose"][-1]
-    assert "has 1380 words; 50 more at most" in last.user
+    assert "has 1380 words, 180 too many" in last.user
     assert "heading: Limits" in last.user
     assert "says: " in last.user, "what stands is in sight, so that it is not told again"
 

@@ -206,7 +206,7 @@ async def made(
     times: int = 1,
 ) -> tuple[Report, LabelJudge]:
     def compose(seen: Seen) -> Any:
-        before = paragraph(said(f"{beside[:-1]}:", at(seen, beside)))
+        before = paragraph(said(f"{beside[:-1]}:", at(seen, beside.replace("**", ""))))
         sections = [section("Lighting it", before, *(own(text, lines)(seen) for _ in range(times)))]
         return composed([said(PUT_OUT, at(seen, PUT_OUT))], sections)
 
@@ -236,6 +236,7 @@ async def test_code_that_a_writer_puts_together_is_printed_where_a_judge_finds_t
     report, judge = await made(MADE, MADE)
     [sentence] = code_of(report)
     assert (sentence.text, sentence.proof, sentence.references) == (MADE, Proof.DERIVED, (1,))
+    assert report.sections[0].sentences[0].text == f"{LIT[:-1]}:", "announces it"
     assert f"```\n{MADE}\n```\n\n[1] *{MADE_CODE}*" in report.markdown
     case = next(case for case in judge.asked if case.statement == on_one_line(MADE))
     assert any(LIT[:-1] in hint for hint in case.hints), "what it is said to do"
@@ -265,6 +266,12 @@ async def test_code_that_nobody_finds_to_follow_is_left_out() -> None:
     report, _ = await made(MADE)
     assert not code_of(report)
     assert report.sections[0].sentences[0].text == LIT, "what is told stays, and announces nothing"
+
+
+async def test_a_sentence_that_announced_code_in_vain_keeps_what_it_begins_with_in_bold() -> None:
+    report, _ = await made(MADE, beside=f"**The lamp** {LIT.removeprefix('The lamp ')}")
+    [sentence] = report.sections[0].sentences
+    assert (sentence.text, sentence.lead) == (LIT, len("The lamp"))
 
 
 async def test_code_is_mended_as_sentences_are() -> None:

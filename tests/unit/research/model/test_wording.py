@@ -153,7 +153,7 @@ def test_names_that_are_no_words_are_code_wherever_they_stand() -> None:
 DIGESTS = {
     "planner": "b80fda7bfec0",
     "choose": "dffb87c6cc0f",
-    "compose": "6dfef8952c64",
+    "compose": "5efca3431e47",
     "rewrite": "d3f395bf9e0e",
     "summary": "579db885e474",
     "leads": "78a6b7fdff26",
