@@ -17,7 +17,7 @@ from pincite.runtime.system import make_private, too_many_open_files
 from pincite.sqlite import open_sqlite
 
 # Counted up when tables or what fills them change: the file has it in its name and is made anew.
-LAYOUT = 11
+LAYOUT = 12
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

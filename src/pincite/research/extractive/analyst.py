@@ -11,7 +11,7 @@ from pincite.domain.evidence import Claim, Evidence, NoteForm
 from pincite.domain.frozen import dataclass
 from pincite.domain.markdown import NOT_SURELY_ALL
 from pincite.domain.plan import MOST_WORDS, Analysis, Gap, Progress, ReadPage, ReportLength, SubQuestion, Task
-from pincite.ranking.answerable import is_answered, is_here, part_likelihood
+from pincite.ranking.answerable import is_answered, is_here, is_near, part_likelihood
 from pincite.ranking.ranker import PassageRanker, RankedPassage, Ranking, Source, dot
 from pincite.ranking.terms import is_identifier
 from pincite.research.extractive.closing import conclusions_near, figures_near, limits_near, overview_of
@@ -101,7 +101,7 @@ class ExtractiveAnalyst:
         likelihood = part_likelihood(ranking)
         missing = _missing(part.standalone, pages)
         found = _Found(ranking, likelihood, missing, is_defined)
-        room = most if found.is_here else NEAREST
+        room = most if found.is_here else NEAREST if is_near(ranking) else 0
         left = list(ranking.passages[:_CANDIDATES])
         chosen: list[RankedPassage] = []
         per_page: Counter[str] = Counter()
@@ -119,8 +119,7 @@ class ExtractiveAnalyst:
     def _ranking(self, part: SubQuestion, pages: Sequence[ReadPage], progress: Progress) -> tuple[Ranking, bool]:
         """The passages for the part, and whether one defines it; of the side of a comparison, those for both."""
         sources = [Source(page.url, page.document) for page in pages]
-        # The comparison that this part is a side of: alone "a list" is no question, beside a tuple it is.
-        whole = next((other for other in progress.plan.sub_questions if part.text in sides_of(other.text)), None)
+        whole = _comparison_of(part, progress)
         own, *others = [
             self._ranker.rank(
                 asked.standalone,
@@ -167,8 +166,20 @@ class ExtractiveAnalyst:
                 told += _openers(excerpt, page, claims)
         if not found.is_here:
             return tuple(made.values())
-        direct = _direct(told, made, alone=len(progress.plan.sub_questions) == 1)
+        direct = _direct(told, made, _direct_of(part, progress))
         return (*with_direct(tuple(made.values()), direct), *_around(found, part, pages, frozenset(made)))
+
+
+def _comparison_of(part: SubQuestion, progress: Progress) -> SubQuestion | None:
+    """The comparison that this part is a side of: alone "a list" is no question, beside a tuple it is."""
+    return next((other for other in progress.plan.sub_questions if part.text in sides_of(other.text)), None)
+
+
+def _direct_of(part: SubQuestion, progress: Progress) -> int:
+    """Of how many sentences the short answer takes from a part: what is said of one side answers no comparison."""
+    if _comparison_of(part, progress) is not None:
+        return 0
+    return _DIRECT if len(progress.plan.sub_questions) == 1 or sides_of(part.text) else 1
 
 
 def _by_place(shown: Sequence[tuple[Excerpt, ...]]) -> list[tuple[Excerpt, ...]]:
@@ -245,12 +256,11 @@ def _openers(excerpt: Excerpt, page: ReadPage, claims: Sequence[Claim]) -> list[
     return runs
 
 
-def _direct(told: Sequence[tuple[float, tuple[str, ...]]], made: dict[str, Claim], *, alone: bool) -> tuple[str, ...]:
-    """The one to three sentences nearest to the question, the nearest first; of one of several parts only that one.
+def _direct(told: Sequence[tuple[float, tuple[str, ...]]], made: dict[str, Claim], most: int) -> tuple[str, ...]:
+    """The sentences nearest to the question, the nearest first, at most so many.
 
     One that points back comes right behind those that it needs, and of these the first says where the run stands.
     """
-    most = _DIRECT if alone else 1
     fit = [(near, run) for near, run in told if len(run) <= most and all(name in made for name in run)]
     ordered = sorted(fit, key=lambda entry: -entry[0])
     chosen: list[tuple[str, ...]] = []

@@ -191,4 +191,5 @@ def _heading(part: str) -> str:
     text = item_of(part).rstrip(" ?.!")
     if len(text) > _HEADING_CHARS:
         text = text[:_HEADING_CHARS].rsplit(" ", 1)[0] + "…"
-    return text[:1].upper() + text[1:]
+    first = re.sub(r"['’,:;-]", "", text.split(" ", 1)[0])
+    return text[:1].upper() + text[1:] if first.isalpha() else text  # `sorted()` is a name of code

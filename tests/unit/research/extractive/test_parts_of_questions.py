@@ -186,3 +186,8 @@ async def test_a_kind_of_file_that_heads_the_question_is_searched_for_once_more(
     assert len({query_key(query) for query in queries}) == len(queries)
     given = await ExtractivePlanner().plan(Task(question, Constraints(file_type="odt")), Progress())
     assert {q.constraints.file_type for part in given.sub_questions for q in part.queries} == {"odt"}
+
+
+def test_names_of_code_head_a_section_as_they_are_written() -> None:
+    headings = [part.heading for part in split_question("what's the difference between sorted() and list.sort()?")]
+    assert headings == ["What's the difference between sorted() and list.sort()", "sorted()", "list.sort()"]
