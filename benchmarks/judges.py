@@ -12,12 +12,12 @@ from pathlib import Path
 from pincite.domain.errors import PinciteError
 from pincite.engine import Engine
 from pincite.evaluation.judging import evaluate_judge
-from pincite.surfaces.cli.eval import told
+from pincite.surfaces.cli.eval import evaluation_text
 
 
 async def fitted(judge: str, text: str, home: Path | None) -> str:
     async with Engine.from_settings(judge=judge, home=home) as engine:
-        return told(await evaluate_judge(engine, text, fit=True), fitted=True)
+        return evaluation_text(await evaluate_judge(engine, text, fit=True), fitted=True)
 
 
 def main() -> int:

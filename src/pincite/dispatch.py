@@ -16,7 +16,7 @@ import anyio.lowlevel
 
 from pincite.domain.errors import Locked, StorageUnavailable
 from pincite.domain.records import Offer
-from pincite.runtime.system import needing, options_beside
+from pincite.runtime.system import default_options, needing
 
 log = logging.getLogger(__name__)
 
@@ -220,7 +220,9 @@ async def open_procrastinate(url: str, *, listen: bool) -> AsyncIterator[Procras
     # away; what matters of it is said above, once.
     logging.getLogger("procrastinate").setLevel(logging.CRITICAL)
     await _make_tables(url)
-    connector = PsycopgConnector(conninfo=url, min_size=1, max_size=_POOL, max_idle=_IDLE_S, kwargs=options_beside(url))
+    connector = PsycopgConnector(
+        conninfo=url, min_size=1, max_size=_POOL, max_idle=_IDLE_S, kwargs=default_options(url)
+    )
     app = App(connector=connector)
     try:
         await app.open_async()
@@ -238,7 +240,7 @@ async def _make_tables(url: str) -> None:
     from procrastinate.schema import SchemaManager
 
     try:
-        async with await psycopg.AsyncConnection.connect(url, **options_beside(url)) as connection:
+        async with await psycopg.AsyncConnection.connect(url, **default_options(url)) as connection:
             wait_ms = str(int(_LOCK_WAIT_S * 1000))  # one that is frozen while it makes them must not freeze all
             await connection.execute("SELECT set_config('lock_timeout', %s, true)", (wait_ms,))
             await connection.execute(f"SELECT pg_advisory_xact_lock({_SCHEMA_LOCK})".encode())

@@ -1,4 +1,4 @@
-"""Work that goes on beside a caller: workers take the runs that wait, of every scope, and let go of them in good order.
+"""Work that goes on beside a caller: workers take runs that wait, of every scope, and hand back what they can't finish.
 
 On PostgreSQL any number of them share the work; on SQLite one process does it. Runs whose owner died are found by
 their leases, also those that nobody queued: what a killed `pincite research` left goes on here.
@@ -100,7 +100,7 @@ SWEEP_S: Final = 3.0
 LOCAL_SWEEP_S: Final = 0.5
 
 # Terms are counted in days: once an hour is exact enough and costs one statement a scope.
-LET_GO_EVERY_S: Final = 3600.0
+EXPIRE_EVERY_S: Final = 3600.0
 # Only for workers that end when nothing waits; a person who watches them takes it for at once.
 _LOOK_S: Final = 0.5
 
@@ -142,7 +142,7 @@ class Worker:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._sweep, stopping)
             tasks.start_soon(self._drain, stopping)
-            tasks.start_soon(self._let_go, stopping)
+            tasks.start_soon(self._delete_expired, stopping)
             await dispatcher.serve(self._work, self._limits.slots, stopping)
             tasks.cancel_scope.cancel()
         self._shared.has_worker = False
@@ -187,13 +187,13 @@ class Worker:
                 await stopping.wait()
             await self._offer()
 
-    async def _let_go(self, stopping: anyio.Event) -> None:
+    async def _delete_expired(self, stopping: anyio.Event) -> None:
         while not stopping.is_set():
             try:
                 await expire_every_scope(self._settings, self._shared)
             except PinciteError as error:
-                log.warning("what is past its time could not be let go: %s (%s)", error.code, error.reason)
-            with anyio.move_on_after(LET_GO_EVERY_S):
+                log.warning("expired data could not be deleted: %s (%s)", error.code, error.reason)
+            with anyio.move_on_after(EXPIRE_EVERY_S):
                 await stopping.wait()
 
     async def _drain(self, stopping: anyio.Event) -> None:
@@ -211,7 +211,7 @@ class Worker:
 
 
 @asynccontextmanager
-async def working_beside(settings: Settings, limits: WorkerLimits | None = None) -> AsyncIterator[Worker]:
+async def background_worker(settings: Settings, limits: WorkerLimits | None = None) -> AsyncIterator[Worker]:
     """A worker that works while the block runs, beside a server. It starts with what was interrupted."""
     stopping = anyio.Event()
     async with open_worker(settings, limits) as worker, anyio.create_task_group() as tasks:

@@ -380,10 +380,10 @@ class Reranker(Protocol):
 
 
 class KeyStore(Protocol):
-    """The API keys of a home. Blocking; `is_near` says that a look costs no more than one at a file."""
+    """The API keys of a home. Blocking; `is_local` says that a look costs no more than one at a file."""
 
     @property
-    def is_near(self) -> bool:
+    def is_local(self) -> bool:
         """Whether a server may look at each request; else it looks now and then, in a thread."""
 
     def state(self) -> str:

@@ -17,7 +17,7 @@ from tests.e2e.commands import QUESTION, Pincite, clean_environment, with_librar
 
 from pincite.settings import load_settings
 from pincite.surfaces.cli.serve import opened
-from pincite.surfaces.http.serving import ready_to_ask
+from pincite.surfaces.http.serving import local_defaults
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -102,9 +102,9 @@ def test_it_can_search_the_web_and_the_bundled_pages_out_of_the_box(
     monkeypatch.delenv("PINCITE_SOURCE", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    assert ready_to_ask(load_settings({"home": tmp_path})) == {"duckduckgo": True, "source": ("bundled", "auto")}
+    assert local_defaults(load_settings({"home": tmp_path})) == {"duckduckgo": True, "source": ("bundled", "auto")}
     own = load_settings({"home": tmp_path, "source": "tavily", "duckduckgo": False})
-    assert ready_to_ask(own) == {}
+    assert local_defaults(own) == {}
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="NOT TESTED: no Chromium on this machine")

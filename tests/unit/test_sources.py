@@ -149,7 +149,7 @@ async def test_indexing_tells_how_far_it_is(tmp_path: Path) -> None:
 def test_without_a_terminal_what_takes_long_says_a_line_now_and_then(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with progress.told_how_far() as tell:
+    with progress.progress_line() as tell:
         tell("1 page read")
         assert capsys.readouterr().err == "", "not of what is done soon"
         monkeypatch.setattr(progress, "_A_LINE_EVERY_S", 0.0)

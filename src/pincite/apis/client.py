@@ -345,7 +345,7 @@ def wait_of(answer: Answer, now: datetime) -> float | None:
     """Seconds the service asks to wait, at most a day: by its Retry-After, else by what its body says."""
     told = retry_after_s(answer.headers.get("retry-after"), now)
     if told is None:
-        told = _told_in(answer.quiet_object(), now)
+        told = _wait_in_body(answer.quiet_object(), now)
     return None if told is None else min(told, LONGEST_WAIT_S)
 
 
@@ -357,7 +357,7 @@ def number(value: Any) -> float | None:
     return float(value) if 0 <= value < 1e15 else None
 
 
-def _told_in(body: Mapping[str, Any], now: datetime) -> float | None:
+def _wait_in_body(body: Mapping[str, Any], now: datetime) -> float | None:
     places = [body, *(inner for name in _DETAILS if isinstance(inner := body.get(name), Mapping))]
     for place in places:
         for name in _SECONDS:

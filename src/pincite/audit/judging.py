@@ -190,29 +190,31 @@ class Auditor:
             # "It also ..." names nothing that could be looked for.
             before = sentences[number - 1].claim if number and points_back(sentence.claim) else ""
             cited = [index for index in sentence.references if index in self._pages]
-            if sentence.heading or (not sentence.references and not sentence.missing and _says_nothing(sentence.claim)):
+            if sentence.heading or (
+                not sentence.references and not sentence.missing and _states_nothing(sentence.claim)
+            ):
                 done[number] = Judged(_audited(sentence, AuditVerdict.NOT_A_CLAIM))
             elif cited and (found := misquoted(sentence, cited, self._pages)) is not None:
                 done[number] = Judged(found, len(cited), 0)
             else:
                 waiting[number] = _Open(sentence, before, cited)
         # In this order: a sentence that its own page carries needs no other, and most are carried.
-        await self._against_cited(waiting.values())
+        await self._judge_against_cited(waiting.values())
         if self._judge is not None:
-            await self._looked_further([item for item in waiting.values() if _not_seen(item.own)])
-        await self._against_others([item for item in waiting.values() if not self._settled(item)])
+            await self._judge_wider([item for item in waiting.values() if _found_nothing(item.own)])
+        await self._judge_against_others([item for item in waiting.values() if not self._settled(item)])
         for number, item in waiting.items():
             done[number] = self._cited(item) if item.cited else self._without_page(item)
         return [done[number] for number in range(len(sentences))]
 
-    async def _against_cited(self, items: Iterable[_Open]) -> None:
+    async def _judge_against_cited(self, items: Iterable[_Open]) -> None:
         asked = [item for item in items if item.cited]
         statements = await to_thread.run_sync(lambda: [self._statement(item, item.cited) for item in asked])
         proven = await prove(statements, self._judge, at=self._at)
         for item, found in zip(asked, proven, strict=True):
             item.own = found
 
-    async def _looked_further(self, items: Sequence[_Open]) -> None:
+    async def _judge_wider(self, items: Sequence[_Open]) -> None:
         """The next best passages of the cited pages for what the best ones don't say: words find, and may miss."""
         statements = await to_thread.run_sync(lambda: [self._next_best(item) for item in items])
         proven = await prove(statements, self._judge, at=self._at)
@@ -226,7 +228,7 @@ class Auditor:
         fresh = [passage for passage in wider.evidence if (passage.document_id, passage.start) not in shown]
         return replace(wider, evidence=tuple(fresh))
 
-    async def _against_others(self, items: Sequence[_Open]) -> None:
+    async def _judge_against_others(self, items: Sequence[_Open]) -> None:
         """What other pages of the report carry: shown as where a sentence should have pointed to."""
         likeliest = {id(item): self._likeliest(item) for item in items}
         asked = [item for item in items if likeliest[id(item)] or not item.cited]
@@ -327,14 +329,14 @@ class Auditor:
         return ", ".join(reference_name(self._references[index]) for index in indexes)
 
 
-def _says_nothing(claim: str) -> bool:
+def _states_nothing(claim: str) -> bool:
     """Whether its form alone shows that it states nothing: question, one word, what leads in a list, closed phrase."""
     text = claim.strip("*_#> ")
     one_word = text.isascii() and len(text.split()) < 2  # other scripts need no spaces
     return one_word or text.endswith(("?", "？", ":", "：")) or states_nothing(text)
 
 
-def _not_seen(proven: Proven | None) -> bool:
+def _found_nothing(proven: Proven | None) -> bool:
     """Whether the judge found nothing in what it was shown."""
     return (
         proven is not None

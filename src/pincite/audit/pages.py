@@ -129,7 +129,7 @@ def _by_title(reference: ListedReference, pages: Sequence[ListedPage]) -> list[L
     fitting: list[tuple[int, ListedPage]] = []
     for page in pages:
         titles = {_slug(page.title), _slug(_TITLE_ENDS.split(page.title)[0]), _slug(_parts(page.path)[-1])}
-        lengths = [len(title) for title in titles if _telling(title) and f" {title} " in entry]
+        lengths = [len(title) for title in titles if _is_distinctive(title) and f" {title} " in entry]
         fitting += [(max(lengths), page)] if lengths else []
     longest = max((length for length, _ in fitting), default=0)
     return [page for length, page in fitting if length == longest]
@@ -144,7 +144,7 @@ _RULES: tuple[tuple[_Rule, str], ...] = (
 )
 
 
-def _telling(title: str) -> bool:
+def _is_distinctive(title: str) -> bool:
     return len(title) >= _LEAST_TITLE_CHARS and len(title.split()) >= _LEAST_TITLE_WORDS
 
 

@@ -320,11 +320,11 @@ def _quotes(
                 quotes.append(_stands(claim, evidence))
             else:
                 old = before.get(evidence.document_id)
-                quotes.append(_looked_at(claim, evidence, searches[key], folded[key], old))
+                quotes.append(_on_changed_page(claim, evidence, searches[key], folded[key], old))
     return quotes
 
 
-def _looked_at(
+def _on_changed_page(
     claim: ReportClaim, evidence: ReportEvidence, search: PageSearch, folded: Folded, old: Document | None
 ) -> RecheckedQuote | _Open:
     """A quote on a page that is not what it was."""

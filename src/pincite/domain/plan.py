@@ -62,7 +62,7 @@ class ReportStyle:
     instructions: str = ""
 
     @property
-    def wishes(self) -> tuple[str, ...]:
+    def unusual(self) -> tuple[str, ...]:
         """The names of what was asked for and is not what everybody gets."""
         usual = ReportStyle()
         names = {"language": "report language"}

@@ -113,7 +113,7 @@ class FolderEmbedder:
 
     def __init__(self, folder: Path) -> None:
         self._model = _Model(folder, "embeddings", frozenset({2, 3}))
-        self._first_token = _first_token_stands_for_all(folder / "1_Pooling" / "config.json")
+        self._first_token = _uses_cls_pooling(folder / "1_Pooling" / "config.json")
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector of length 1 for each text, in order. Errors: ExtraNotInstalled, InvalidSetting (`bad_model`)."""
@@ -152,7 +152,7 @@ def _encodable(text: str | tuple[str, str]) -> str | tuple[str, str]:
     return text.encode("utf-8", "replace").decode()
 
 
-def _first_token_stands_for_all(config: Path) -> bool:
+def _uses_cls_pooling(config: Path) -> bool:
     try:
         return json.loads(config.read_text(encoding="utf-8")).get("pooling_mode_cls_token") is True
     except (OSError, ValueError, AttributeError, RecursionError):  # the mean is what most models take

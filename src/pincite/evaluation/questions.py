@@ -138,8 +138,8 @@ def scored(question: KnownQuestion, report: Report, duration_s: float) -> Answer
     printed, first = folded(" ".join(words)), folded(" ".join(words[:FIRST_WORDS]))
     return Answered(
         question,
-        told=sum(_told(fact, printed) for fact in question.facts),
-        told_first=sum(_told(fact, first) for fact in question.facts),
+        told=sum(_mentions(fact, printed) for fact in question.facts),
+        told_first=sum(_mentions(fact, first) for fact in question.facts),
         refused=report.status is ReportStatus.INSUFFICIENT_EVIDENCE or not report.claims,
         proofs=Counter(sentence.proof.value for sentence in sentences if sentence.proof is not None),
         rejected=len(report.rejected_claims),
@@ -185,7 +185,7 @@ def folded(text: str) -> str:
     return " ".join(_DASHES.sub("-", unicodedata.normalize("NFKC", text)).casefold().split())
 
 
-def _told(forms: Iterable[str], printed: str) -> bool:
+def _mentions(forms: Iterable[str], printed: str) -> bool:
     return any(_pattern(form).search(printed) for form in forms)
 
 

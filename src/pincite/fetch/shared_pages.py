@@ -84,7 +84,7 @@ def shared_item(snapshot: Snapshot, key: str) -> Item:
         url=snapshot.url,
         final_url=snapshot.final_url,
         content_type=snapshot.content_type,
-        headers=_telling(snapshot.headers),
+        headers=_page_headers(snapshot.headers),
     )
 
 
@@ -111,7 +111,7 @@ class Intake:
         said = item.statement
         if said.kind is not Kind.CAPTURE:
             raise ShareRefused("a shared item is no capture", reason="other_item")
-        headers = _telling(said.headers)
+        headers = _page_headers(said.headers)
         control = _directives(dict(headers))
         if len(item.body) > self.limits.max_bytes(body_kind(said.content_type, item.body[:1024])):
             raise ShareRefused("a shared page is larger than its kind may be", reason="too_large")
@@ -173,7 +173,7 @@ def _page(url: str) -> str:
         return url
 
 
-def _telling(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+def _page_headers(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
     """The headers that say something of the page, as long as such headers are."""
     return tuple(
         (name.lower(), value)

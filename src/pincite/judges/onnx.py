@@ -71,7 +71,7 @@ class OnnxJudge:
         self._one_at_a_time = anyio.CapacityLimiter(1)
 
     async def aclose(self) -> None:
-        """Let go of the model."""
+        """Unload the model."""
         self._loaded = None
 
     async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:

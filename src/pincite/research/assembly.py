@@ -142,7 +142,7 @@ def assemble(task: Task, progress: Progress, metadata: ReportMetadata, content: 
     sections = sections_once(map(said.section, content.sections))
     claims = tuple(_claim(item, said, pages) for item in used.values())
     # Excerpts are printed as their sources have them, whatever style was asked for.
-    wishes = [wish for wish in task.style.wishes if wish != "length"] if mode is Mode.EXTRACTIVE else []
+    wishes = [wish for wish in task.style.unusual if wish != "length"] if mode is Mode.EXTRACTIVE else []
     listed = " and ".join(filter(None, (", ".join(wishes[:-1]), *wishes[-1:])))
     unheeded = (f"No language model wrote this report: {listed} had no effect.",) if wishes else ()
     report = Report(

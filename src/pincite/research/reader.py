@@ -26,7 +26,7 @@ from pincite.domain.plan import Lead, Progress, Reading, ReadPage, Task
 from pincite.domain.records import Outcome
 from pincite.domain.search import SearchResult
 from pincite.ports import DocumentStore, EventSink, Fetch, Ledger, SnapshotStore
-from pincite.research.records import from_cache, ids_from_record, page_record, tell_calls, tell_settled, was_stale
+from pincite.research.records import emit_calls, emit_settled, from_cache, ids_from_record, page_record, was_stale
 from pincite.research.state import GIVEN, Limits, in_period, page_key
 from pincite.runtime.call_context import RequestMeter, current_meter, metered
 from pincite.runtime.recovery import another_may_help
@@ -106,7 +106,7 @@ class PageReader:
             # Few requests left must not all go to robots.txt of as many sites.
             left = cap - (await self._ledger.spent()).web_requests
             at_once = max(1, min(at_once, left // _REQUESTS_OF_A_PAGE))
-        await tell_calls(self._events, EventType.PAGE_REQUESTED, [{"url": slot.result.url} for slot in slots])
+        await emit_calls(self._events, EventType.PAGE_REQUESTED, [{"url": slot.result.url} for slot in slots])
         with anyio.move_on_after(progress.seconds_left):
             async with anyio.create_task_group() as group:
                 limiter = anyio.CapacityLimiter(at_once)
@@ -121,12 +121,12 @@ class PageReader:
         for slot in slots[taken:]:
             await self._collect(task, slot, collected)
         answered = sum(isinstance(slot.outcome, _Fetched) for slot in slots)
-        await tell_settled(self._events, EventType.PAGE_REQUESTED, len(slots), answered)
+        await emit_settled(self._events, EventType.PAGE_REQUESTED, len(slots), answered)
         if len(collected.pages) == len(self._marked) and all(map(operator.is_, collected.pages, self._marked)):
             return Reading(self._marked, tuple(collected.leads))  # a later round that met no other page
         marked = await anyio.to_thread.run_sync(mark_duplicates, tuple(collected.pages), self._domain_quality)
         self._marked = marked
-        await self._tell_duplicates(marked, progress)
+        await self._emit_duplicates(marked, progress)
         return Reading(marked, tuple(collected.leads))
 
     async def _fetch_one(self, task: Task, slot: _Slot, limiter: anyio.CapacityLimiter) -> None:
@@ -226,7 +226,7 @@ class PageReader:
         undated = dated and (outcome.document.published_at or result.published_at) is None
         page = ReadPage(url, outcome.snapshot, outcome.document, undated=undated, stale=outcome.stale)
         collected.pages.append(page)
-        await self._tell_read(page)
+        await self._emit_read(page)
 
     def _unfit(self, task: Task, result: SearchResult, found: _Fetched) -> str:
         """Why a page that came may not be evidence; empty when it may."""
@@ -251,7 +251,7 @@ class PageReader:
         await self._events.emit(EventType.PAGE_FAILED, {"url": result.url, "code": "TIMEOUT", "reason": "deadline"})
         return _lead(result, "deadline", "TIMEOUT")
 
-    async def _tell_read(self, page: ReadPage) -> None:
+    async def _emit_read(self, page: ReadPage) -> None:
         data: dict[str, Json] = {
             "url": page.url,
             "title": page.document.title,
@@ -266,7 +266,7 @@ class PageReader:
         await self._events.emit(EventType.PAGE_FETCHED, data)
         await self._events.emit(EventType.CHUNK_MADE, {"url": page.url, "chunks": len(page.document.blocks)})
 
-    async def _tell_duplicates(self, pages: Sequence[ReadPage], progress: Progress) -> None:
+    async def _emit_duplicates(self, pages: Sequence[ReadPage], progress: Progress) -> None:
         before = {page.url: page.duplicate_of for page in progress.pages}
         for page in pages:
             if page.duplicate_of is not None and before.get(page.url) != page.duplicate_of:

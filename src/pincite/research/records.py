@@ -183,7 +183,7 @@ def merged(surveys: Sequence[Survey]) -> Survey:
 _KINDS: Final = {EventType.SEARCH_STARTED: "search", EventType.PAGE_REQUESTED: "fetch"}
 
 
-async def tell_plan(events: EventSink, progress: Progress) -> None:
+async def emit_plan(events: EventSink, progress: Progress) -> None:
     """Tell the plan of a round, and that the round begins."""
     parts: list[Json] = [
         {"id": part.sub_question_id, "text": part.text, "queries": [query_key(query) for query in part.queries]}
@@ -196,7 +196,7 @@ async def tell_plan(events: EventSink, progress: Progress) -> None:
     await events.emit(EventType.ROUND_STARTED, {"round": progress.round_number})
 
 
-async def tell_calls(events: EventSink, started: EventType, subjects: Sequence[Mapping[str, Json]]) -> None:
+async def emit_calls(events: EventSink, started: EventType, subjects: Sequence[Mapping[str, Json]]) -> None:
     """Tell the calls that are about to be made: what is set aside for them, then each."""
     if subjects:
         await events.emit(EventType.BUDGET_RESERVED, {"kind": _KINDS[started], "calls": len(subjects)})
@@ -204,13 +204,13 @@ async def tell_calls(events: EventSink, started: EventType, subjects: Sequence[M
         await events.emit(started, subject)
 
 
-async def tell_settled(events: EventSink, started: EventType, calls: int, answered: int) -> None:
+async def emit_settled(events: EventSink, started: EventType, calls: int, answered: int) -> None:
     """Tell that the calls are over, if there were any."""
     if calls:
         await events.emit(EventType.BUDGET_SETTLED, {"kind": _KINDS[started], "calls": calls, "answered": answered})
 
 
-async def tell_claims(events: EventSink, before: Progress, after: Progress) -> None:
+async def emit_claims(events: EventSink, before: Progress, after: Progress) -> None:
     """Tell the claims that are new or have another verdict than before."""
     known = {item.claim.claim_id: item.verdict.status for item in before.claims}
     for item in after.claims:
@@ -234,16 +234,16 @@ async def tell_claims(events: EventSink, before: Progress, after: Progress) -> N
         await events.emit(kind, judged)
 
 
-async def tell_round(events: EventSink, before: Progress, after: Progress) -> None:
+async def emit_round(events: EventSink, before: Progress, after: Progress) -> None:
     """Tell what a round found and what it left open."""
-    await tell_claims(events, before, after)
+    await emit_claims(events, before, after)
     for gap in after.gaps:
         await events.emit(EventType.GAP_FOUND, {"sub_question": gap.sub_question, "reason": gap.reason})
     for conflict in after.conflicts:
         await events.emit(EventType.CONFLICT_FOUND, {"sides": [side.statement for side in conflict.sides]})
 
 
-async def tell_section(
+async def emit_section(
     events: EventSink, heading: str, lines: list[str], *, early: bool = False, revised: bool = False
 ) -> None:
     """Tell a section that is written: `early` while the rounds still go on, `revised` when it was told otherwise."""
@@ -254,10 +254,10 @@ async def tell_section(
     )
 
 
-async def tell_report(events: EventSink, report: Report, *, sections: bool) -> None:
+async def emit_report(events: EventSink, report: Report, *, sections: bool) -> None:
     """Tell that the report is there, with its `sections` where the writer did not tell them itself."""
     for section in report.sections if sections else ():
-        await tell_section(events, section.heading, [sentence.text for sentence in section.sentences])
+        await emit_section(events, section.heading, [sentence.text for sentence in section.sentences])
     completed: dict[str, Json] = {
         "report_id": report.report_id,
         "status": str(report.status),

@@ -127,9 +127,9 @@ class Revalidation:
                 for page in unseen:
                     group.start_soon(look, page)
         for page in unseen:
-            await self._tell(page, self._looks.setdefault(page.snapshot.snapshot_id, _Look(reason="deadline")))
+            await self._emit(page, self._looks.setdefault(page.snapshot.snapshot_id, _Look(reason="deadline")))
         looks = {page.url: self._looks[page.snapshot.snapshot_id] for page in old}
-        found = await anyio.to_thread.run_sync(_as_they_stand, progress, looks)
+        found = await anyio.to_thread.run_sync(_support_left, progress, looks)
         # It lost pages and has others, or was judged by passages that stand elsewhere now.
         asked = [
             (left, _statement(left))
@@ -145,7 +145,7 @@ class Revalidation:
         reason = ""
         for attempt in range(1 + len(WAITS_S)):
             try:
-                return _Look(await self._asked(task, page, attempt))
+                return _Look(await self._fetched_again(task, page, attempt))
             except (RemoteError, PolicyRefusal, BudgetExhausted) as error:
                 # Only what the site itself says: a timeout, a challenge, a refusal say nothing about the page.
                 if isinstance(error, DeadLink) or (isinstance(error, DnsError) and not error.retryable):
@@ -157,7 +157,7 @@ class Revalidation:
                 await self._clock.sleep(WAITS_S[attempt])
         return _Look(reason=reason)
 
-    async def _asked(self, task: Task, page: ReadPage, attempt: int) -> ReadPage:
+    async def _fetched_again(self, task: Task, page: ReadPage, attempt: int) -> ReadPage:
         """The page as its site gives it now: the same capture where the site confirms it, else a new one."""
         url = page.snapshot.final_url or page.url
         fresh: list[ReadPage] = []
@@ -190,7 +190,7 @@ class Revalidation:
             raise DeadLink("the stored copy is gone", reason="snapshot_missing")
         return replace(page, snapshot=snapshot, document=document, stale=False)
 
-    async def _tell(self, page: ReadPage, look: _Look) -> None:
+    async def _emit(self, page: ReadPage, look: _Look) -> None:
         data: dict[str, Json] = {"url": page.url, "outcome": _outcome(page, look), "reason": look.reason}
         if look.page is not None:
             data["snapshot_id"] = look.page.snapshot.snapshot_id
@@ -223,7 +223,7 @@ class _Left:
         return self.evidence != self.item.claim.evidence
 
 
-def _as_they_stand(progress: Progress, looks: Mapping[str, _Look]) -> tuple[_Left, ...]:
+def _support_left(progress: Progress, looks: Mapping[str, _Look]) -> tuple[_Left, ...]:
     """What the looks leave of each claim."""
     before = {page.url: page for page in progress.pages}
     now = {url: look.page for url, look in looks.items() if look.page is not None}

@@ -22,13 +22,13 @@ from pincite.domain.records import Outcome
 from pincite.domain.search import Constraints, LeftOut, Query, SearchResult
 from pincite.ports import EventSink, Ledger, Search
 from pincite.research.records import (
+    emit_calls,
+    emit_settled,
     from_cache,
     left_out_from_record,
     query_record,
     results_from_record,
     results_record,
-    tell_calls,
-    tell_settled,
 )
 from pincite.research.state import GIVEN, QUEUE_WAIT_S, Limits, in_period, page_key, query_key, sendable
 from pincite.runtime.call_context import RequestMeter, current_meter, metered
@@ -72,7 +72,7 @@ class QuerySearcher:
         """
         wanted = sendable(progress, self._limits) if self._search is not None else ()
         answers: list[_Answer | PinciteError | None] = [None] * len(wanted)
-        await tell_calls(self._events, EventType.SEARCH_STARTED, [{"query": query_key(query)} for query in wanted])
+        await emit_calls(self._events, EventType.SEARCH_STARTED, [{"query": query_key(query)} for query in wanted])
         with anyio.move_on_after(progress.seconds_left):
             async with anyio.create_task_group() as group:
                 limiter = anyio.CapacityLimiter(self._limits.concurrency)
@@ -84,7 +84,7 @@ class QuerySearcher:
                     for result in self._first(answers, task, progress):
                         begin(result)
         found = await self._report(wanted, answers)
-        await tell_settled(self._events, EventType.SEARCH_STARTED, len(wanted), len(found))
+        await emit_settled(self._events, EventType.SEARCH_STARTED, len(wanted), len(found))
         given = _given(task) if progress.round_number <= 1 else ()
         if not found and not given and not progress.pages:
             # An outage is not the same as "nothing found".

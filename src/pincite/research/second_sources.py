@@ -30,7 +30,7 @@ from pincite.domain.search import Query
 from pincite.ports import EventSink, Judge
 from pincite.ranking.ranker import PassageRanker, RankedPassage, Source
 from pincite.research.extractive.versions import independent_sources
-from pincite.research.records import tell_plan
+from pincite.research.records import emit_plan
 from pincite.research.roles import Reader, Searcher
 from pincite.research.state import Limits, query_key, sendable, with_reading, with_results
 from pincite.text.context import passage_in_context, units_of
@@ -141,7 +141,7 @@ class SecondSources:
         sent = sendable(asking, self._limits)
         if not sent:
             return None
-        await tell_plan(self._events, asking)
+        await emit_plan(self._events, asking)
         found = await self._searcher.search(task, asking)
         progress = with_results(progress, found.results, map(query_key, sent), found.leads)
         reading = await self._reader.read(task, found.results, replace(progress, seconds_left=seconds_left()))

@@ -18,7 +18,7 @@ from pincite.domain.plan import Progress, ReportMetadata, Task
 from pincite.domain.report import Metrics, Mode, Report
 from pincite.domain.search import SearchResult
 from pincite.ports import Clock, EventSink, Ledger
-from pincite.research.records import tell_claims, tell_plan, tell_report, tell_round
+from pincite.research.records import emit_claims, emit_plan, emit_report, emit_round
 from pincite.research.roles import Analyst, Drafter, Planner, Reader, Searcher, Seconder, Verifier, Writer
 from pincite.research.state import (
     Limits,
@@ -125,7 +125,7 @@ class ResearchService:
         if self._roles.seconder is not None:
             before = progress
             progress = await self._roles.seconder.find(task, progress, lambda: self._seconds_left(started_s))
-            await tell_claims(self._events, before, progress)
+            await emit_claims(self._events, before, progress)
         # Last before writing: the nearer to the report, the less may change in between.
         progress = await self._confirmed(task, replace(progress, seconds_left=self._seconds_left(started_s)))
         metrics = await self._paid(await self._metrics(progress), started_s)
@@ -133,7 +133,7 @@ class ResearchService:
         report = await self._roles.writer.write(task, progress, metadata)
         # Counted again: writing costs most of what a model costs.
         report = replace(report, metrics=await self._paid(report.metrics, started_s))
-        await tell_report(self._events, report, sections=not self._roles.tells_sections)
+        await emit_report(self._events, report, sections=not self._roles.tells_sections)
         return report
 
     async def _confirmed(self, task: Task, progress: Progress) -> Progress:
@@ -141,7 +141,7 @@ class ResearchService:
         if self._roles.revalidator is None:
             return progress
         confirmed = await self._roles.revalidator.revalidate(task, progress, self._created_at)
-        await tell_claims(self._events, progress, confirmed)
+        await emit_claims(self._events, progress, confirmed)
         return confirmed
 
     async def _draft(self, task: Task, progress: Progress) -> None:
@@ -164,7 +164,7 @@ class ResearchService:
             # The first round goes on without queries, too: addresses may have been given.
             if number > 1 and not any(sub_question.queries for sub_question in plan.sub_questions):
                 break
-            await tell_plan(self._events, progress)
+            await emit_plan(self._events, progress)
             cap = self._cap_met(progress)
             if number > 1 and cap:
                 return await self._capped(progress, cap)
@@ -205,7 +205,7 @@ class ResearchService:
         checked = replace(checked, claims=tuple(trimmed))
         before = progress
         progress = with_verification(progress, analyses, checked)
-        await tell_round(self._events, before, progress)
+        await emit_round(self._events, before, progress)
         return progress
 
     def _seconds_left(self, started_s: float) -> float | None:

@@ -25,11 +25,11 @@ def conflicts_once(
     by_id = {item.claim.claim_id: item for item in claims}
     kept: dict[object, Conflict] = {}
     for conflict in conflicts:
-        kept.setdefault(_what_stands_against_what(conflict, by_id), conflict)
+        kept.setdefault(_conflict_key(conflict, by_id), conflict)
     return tuple(_newest_first(conflict, by_id, pages) for conflict in kept.values())
 
 
-def _what_stands_against_what(conflict: Conflict, claims: Mapping[str, VerifiedClaim]) -> object:
+def _conflict_key(conflict: Conflict, claims: Mapping[str, VerifiedClaim]) -> object:
     texts = [claims[side.claim_id].claim.text if side.claim_id in claims else side.statement for side in conflict.sides]
     figures = [frozenset(_FIGURE.findall(text)) for text in texts]
     common = frozenset.intersection(*figures) if figures else frozenset()

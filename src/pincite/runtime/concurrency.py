@@ -125,7 +125,7 @@ class _Wanted(Generic[T]):
     def __init__(self, service: AbstractAsyncContextManager[T]) -> None:
         self._service = service
         self._scope = anyio.CancelScope()
-        self._let_go = anyio.Event()
+        self._released = anyio.Event()
         self._value: T | None = None
         self.error: Exception | None = StorageUnavailable("it was closed while it was being opened", reason="closed")
         self.settled = anyio.Event()
@@ -144,17 +144,17 @@ class _Wanted(Generic[T]):
             try:
                 # A cancel from outside reaches the owner first: what unwinds there may still need this service.
                 with anyio.CancelScope(shield=True):
-                    await self._let_go.wait()
+                    await self._released.wait()
             finally:
                 await self._service.__aexit__(None, None, None)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Have the service closed."""
-        self._let_go.set()
+        self._released.set()
 
     def give_up(self) -> None:
         """Have it closed, and not be waited for where it is not open yet: nobody will use it."""
-        self._let_go.set()
+        self._released.set()
         if not self.settled.is_set():
             self._scope.cancel()
 
@@ -186,7 +186,7 @@ class ResourcePool:
         wanted = _Wanted(service)
         self._wanted.append(wanted)
         if self._is_closed:
-            wanted.let_go()
+            wanted.release()
         self.tasks.start_soon(wanted.keep)
         try:
             await wanted.settled.wait()
@@ -205,7 +205,7 @@ class ResourcePool:
         """Let every service close."""
         self._is_closed = True
         for wanted in self._wanted:
-            wanted.let_go()
+            wanted.release()
 
     def finish(self) -> None:
         """Call what was left with `on_close`."""

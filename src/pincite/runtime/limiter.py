@@ -226,7 +226,7 @@ class SharedLimiter:
             line.turns[entry[1]] = anyio.Event()
             heapq.heappush(line.waiting, entry)
         try:
-            taken = await self._stand_in_line(key, line, entry, asks, deadline)
+            taken = await self._wait_in_queue(key, line, entry, asks, deadline)
         finally:
             line.waiting.remove(entry)
             heapq.heapify(line.waiting)
@@ -243,7 +243,7 @@ class SharedLimiter:
         await self._buckets.give_back(reservation.key, self._asks(reservation.key, reservation.cost, 0))
         self._line(reservation.key).wake_head()
 
-    async def _stand_in_line(
+    async def _wait_in_queue(
         self, key: str, line: _Line, entry: tuple[int, int, float], asks: Sequence[Ask], deadline: float
     ) -> bool:
         while (now := self._clock.monotonic_s()) <= deadline:

@@ -97,8 +97,8 @@ def too_many_open_files(error: BaseException, *, silent: bool = False) -> TooMan
             tried whether something can be opened.
     """
     if any(isinstance(cause, OSError) and cause.errno in _ERRNOS for cause in _causes(error)):
-        return _told()
-    return _told() if silent and not _can_open(_NEEDED) else None
+        return _limit_reached()
+    return _limit_reached() if silent and not _can_open(_NEEDED) else None
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -125,7 +125,7 @@ def _can_open(number: int) -> bool:
     return True
 
 
-def _told() -> TooManyOpenFiles:
+def _limit_reached() -> TooManyOpenFiles:
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if resource else None
     of = "" if limit is None else f" of {limit}"
     return TooManyOpenFiles(f"this process is at its limit{of} open files and connections", context={"limit": limit})
@@ -188,7 +188,7 @@ CONNECTION: Final[Mapping[str, int | None]] = MappingProxyType(
 )
 
 
-def options_beside(url: str) -> dict[str, Any]:  # for `psycopg.connect`, whose arguments are of many types
+def default_options(url: str) -> dict[str, Any]:  # for `psycopg.connect`, whose arguments are of many types
     """What to pass beside a `postgresql://` URL: each option that it does not name itself."""
     named = {part.partition("=")[0] for part in url.partition("?")[2].split("&")}
     return {name: value for name, value in CONNECTION.items() if name not in named}

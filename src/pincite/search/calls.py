@@ -123,7 +123,7 @@ class Caller:
     ) -> T:
         """What `do` gives, called within the limits of the engine and noted in the trail."""
         engine, start = route.engine, self._clock.monotonic_s()
-        resting = self._router.resting(engine)
+        resting = self._router.cooldown_error(engine)
         if resting is not None:  # said before; not heard again, or the rest would never end
             self._note(trail, engine, resting.code.lower(), start, Decimal(0), _said(resting), sent=False)
             trail.causes[engine.label] = resting
@@ -166,7 +166,7 @@ class Caller:
             said = f"{engine.provider.name} failed repeatedly and is rested"
             raise SearchProviderUnavailable(f"{said} ({last.message})" if last else said, reason="breaker_open")
         estimate = call_estimate(route.cost_usd, conditions.spending, engine.provider.name)
-        place = await self._contacts.unless_away(
+        place = await self._contacts.while_reachable(
             engine.key, lambda: self._limiter.reserve(engine.key, 1, conditions.priority, max_wait_s)
         )
         if place is None:

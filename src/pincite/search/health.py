@@ -231,7 +231,7 @@ class Contacts:
         """What went wrong last, if that was the last that happened."""
         return self._failures[key][1] if key in self._failures else None
 
-    async def unless_away(self, key: str, wait: Callable[[], Awaitable[T]]) -> T:
+    async def while_reachable(self, key: str, wait: Callable[[], Awaitable[T]]) -> T:
         """What `wait` gives; the error of the engine as soon as it turns out to be out of reach.
 
         Errors: DnsError, NetworkError (`no_network`), each caller's own; what `wait` raises.

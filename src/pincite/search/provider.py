@@ -253,7 +253,7 @@ class Batched:
             await self._clock.sleep(GATHER_S)
             async with self._leading:
                 if not mine.done.is_set():
-                    await self._ask_for_all(mine)
+                    await self._send_batch(mine)
         finally:
             if mine in self._waiting:
                 self._waiting.remove(mine)
@@ -262,7 +262,7 @@ class Batched:
         assert mine.response is not None
         return mine.response
 
-    async def _ask_for_all(self, mine: _Waiting) -> None:
+    async def _send_batch(self, mine: _Waiting) -> None:
         others = [one for one in self._waiting if one is not mine and one.query.topic is mine.query.topic]
         batch = [mine, *others[: self._provider.batch_size - 1]]
         if len(batch) == 1:

@@ -137,7 +137,7 @@ class Router:
             ordered += self._by_price(equal)
             ranked = ranked[len(equal) :]
         # Last, not left out: where all rest, their own refusals are what the caller has to read.
-        resting = [engine for engine in ordered if self.resting(engine) is not None]
+        resting = [engine for engine in ordered if self.cooldown_error(engine) is not None]
         awake = [engine for engine in ordered if engine not in resting]
         routes = [self._route(engine, query, intent) for engine in awake]
         # Short money reorders and refuses nothing: a hard cap is the budget's matter.
@@ -153,7 +153,7 @@ class Router:
             self.health.change(routes[0].engine.remembered).turn += 1 / max(worth, 1e-6)
         return (*routes, *(self._route(engine, query, intent) for engine in resting))
 
-    def resting(self, engine: Engine) -> PinciteError | None:
+    def cooldown_error(self, engine: Engine) -> PinciteError | None:
         """Why the engine isn't asked at present, or None."""
         state = self.health.of(engine.remembered.key)
         if state.resting_until is None or state.resting_until <= self.clock.now():

@@ -228,7 +228,7 @@ class SearchService:
         lines = [f"intent: {intent.value}"]
         for n, route in enumerate(self._router.order(clean, intent, chosen, peek=True), start=1):
             price = "price unknown" if route.cost_usd is None else f"${route.cost_usd}"
-            resting = self._router.resting(route.engine)
+            resting = self._router.cooldown_error(route.engine)
             rest = f"; resting: {resting.reason}" if resting else ""
             lines.append(f"{n}. {route.engine.provider.name} ({route.depth.value}, {price}): {route.why}{rest}")
         return tuple(lines)

@@ -414,7 +414,7 @@ class Settings(BaseModel):
         return url if url.startswith("postgres") else None
 
     @property
-    def lets_go(self) -> bool:
+    def expires_anything(self) -> bool:
         """Whether anything is kept for a time only."""
         kept = (self.runs_keep_days, self.events_keep_days, self.captures_keep_days, self.captures_max_mb)
         return any(bound is not None for bound in kept)

@@ -48,7 +48,7 @@ class BundleWriter:
         self._signer = signer
         self._names: dict[str, None] = {}
         self._bytes = 0
-        with self._telling():
+        with self._typed_errors():
             # Without ZIP64: its directory is a second place that could say something else.
             self._out = zipfile.ZipFile(self._partial, "w", zipfile.ZIP_DEFLATED, allowZip64=False)
 
@@ -61,14 +61,14 @@ class BundleWriter:
         if name not in self._names:
             self._names[name] = None
             self._bytes += len(data)
-            with self._telling():
+            with self._typed_errors():
                 self._out.writestr(f"items/{name}", data)
         return True
 
     def finish(self, now: datetime) -> int:
         """Sign the list and put the file in its place; its size in bytes."""
         body = json.dumps(list(self._names)).encode()
-        with self._telling():
+        with self._typed_errors():
             self._out.writestr(_LIST, self._signer.sealed(item_of(Kind.BUNDLE, sha256_hex(body), now, body)))
             self._out.close()
             self._partial.replace(self._path)
@@ -81,7 +81,7 @@ class BundleWriter:
         self._partial.unlink(missing_ok=True)
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _typed_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:

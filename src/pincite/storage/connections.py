@@ -125,7 +125,7 @@ class RetryPolicy:
         now_s = self._now_s()
         return now_s if now_s < self._in_vain_until_s else now_s + self._wait_s
 
-    def still_has(self, pause_s: float, until_s: float) -> bool:
+    def has_time_for(self, pause_s: float, until_s: float) -> bool:
         """Whether such a pause ends in time; that it does not is remembered."""
         now_s = self._now_s()
         if now_s + pause_s <= until_s:
@@ -146,7 +146,7 @@ class _Wait:
     def pause_s(self, error: StorageUnavailable, may_repeat: bool) -> float | None:
         """How long to pause before the next try; None where there is none."""
         pause_s = self._next_s
-        if error.reason not in _COMING_BACK or not may_repeat or not self._retries.still_has(pause_s, self._until_s):
+        if error.reason not in _COMING_BACK or not may_repeat or not self._retries.has_time_for(pause_s, self._until_s):
             return None
         self._next_s = min(pause_s * 2, _LONGEST_PAUSE_S)
         return pause_s

@@ -156,7 +156,7 @@ class FileKeys:
     Processes change the file one after the other, so that no key is lost; readers see it before or after a change.
     """
 
-    is_near = True
+    is_local = True
 
     def __init__(self, home: Path) -> None:
         self.path = home / FILE_NAME
@@ -202,7 +202,7 @@ class FileKeys:
                 self._write(tuple(revoked))
         return found
 
-    def put_away(self) -> None:
+    def mark_moved(self) -> None:
         """Rename the file: its keys live elsewhere now. Errors: StorageUnavailable (`keys_unwritable`)."""
         try:
             self.path.replace(self.path.with_suffix(".json.moved"))

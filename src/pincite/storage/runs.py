@@ -146,7 +146,7 @@ class SqlRunStore(Scoped):
             )
         redelivery = redelivery_of(tx, row)
         if redelivery.wait_s:
-            self._let_wait(tx, row, redelivery, now_s)
+            self._requeue(tx, row, redelivery, now_s)
             return None
         held = {"losses": redelivery.losses, "not_before_s": 0.0}
         return self._own_anew(tx, row, worker, now_s + lease_s, deaths=redelivery.deaths, **held)
@@ -265,7 +265,7 @@ class SqlRunStore(Scoped):
         _free_or_locked(_row(tx, run_id), tx.now_s())
         retention.delete_runs(tx, (run_id,))
 
-    def _let_wait(self, tx: Transaction, row: Any, redelivery: Redelivery, now_s: float) -> None:  # a row of `runs`
+    def _requeue(self, tx: Transaction, row: Any, redelivery: Redelivery, now_s: float) -> None:  # a row of `runs`
         """Have the run wait for its next owner."""
         # A higher epoch, though nobody owns it: the owner that counts as dead may only be frozen, and wakes fenced.
         values = {**_WAITING, "epoch": row.epoch + 1, "in_company": False}

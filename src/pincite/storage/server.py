@@ -151,7 +151,7 @@ _SCOPE: Final = "public"
 class SqlKeys:
     """Implements `ports.KeyStore`. Errors of every method: StorageUnavailable, Locked."""
 
-    is_near = False
+    is_local = False
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -64,7 +64,7 @@ class Tables(Protocol):
         """Give the space of deleted rows back to the disk."""
 
     async def close(self) -> None:
-        """Let go of what was opened; a running statement ends first."""
+        """Close what was opened; a running statement ends first."""
 
 
 class _FileTransaction:

@@ -43,7 +43,7 @@ class TableToolLog:
 
     Args:
         opened: gives the table for the time of a call; in the calling thread.
-        keep: how long a call stays on record; whoever writes lets go what is older, in every scope.
+        keep: how long a call stays on record; whoever writes deletes what is older, in every scope.
     """
 
     def __init__(self, opened: Callable[[], AbstractContextManager[Tables]], clock: Clock, keep: timedelta) -> None:

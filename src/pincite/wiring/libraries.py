@@ -139,10 +139,10 @@ def _texts_of_many_kinds() -> list[str]:
     return [passage for row in rows for passage in json.loads(row)["passages"]]
 
 
-Told = Callable[[str, int], Coroutine[None, None, None]]
+OnPages = Callable[[str, int], Coroutine[None, None, None]]
 """Hears of a library that is being read: its name, and how many pages so far."""
 # As often as a reader of a page that waits wants news; each is stored. Chosen, not measured.
-_TOLD_EVERY_S: Final = 1.0
+_REPORT_EVERY_S: Final = 1.0
 
 
 def _stop_when_cancelled(_pages: int, _place: str) -> None:
@@ -150,16 +150,16 @@ def _stop_when_cancelled(_pages: int, _place: str) -> None:
     anyio.from_thread.check_cancelled()
 
 
-def _telling(library: str, told: Told) -> Callable[[int, str], None]:
+def _reporting(library: str, on_pages: OnPages) -> Callable[[int, str], None]:
     """Tells now and then how many pages were read; otherwise as `_stop_when_cancelled`."""
     last_s = time.monotonic()
 
     def progress(pages: int, place: str) -> None:
         nonlocal last_s
         _stop_when_cancelled(pages, place)
-        if time.monotonic() - last_s >= _TOLD_EVERY_S:
+        if time.monotonic() - last_s >= _REPORT_EVERY_S:
             last_s = time.monotonic()
-            anyio.from_thread.run(told, library, pages)
+            anyio.from_thread.run(on_pages, library, pages)
 
     return progress
 
@@ -235,7 +235,9 @@ class OpenLibraries:
         """Refuse a folder that is no library; no page is read. Errors: LibraryNotFound, and those of its index."""
         await anyio.to_thread.run_sync(self._open, path, self._settings)
 
-    async def ready(self, path: Path, settings: Settings | None = None, told: Told | None = None) -> "LocalLibrary":
+    async def ready(
+        self, path: Path, settings: Settings | None = None, on_pages: OnPages | None = None
+    ) -> "LocalLibrary":
         """The library in that folder, its index up to date. Errors: LibraryNotFound, and those of its index.
 
         `settings` are those of the run that searches: it finds by meaning or not as it did when it was started.
@@ -244,7 +246,7 @@ class OpenLibraries:
         async with self._refreshing:
             if key not in self._refreshed:
                 library = await anyio.to_thread.run_sync(self._open, path, settings or self._settings)
-                progress = _stop_when_cancelled if told is None else _telling(library.name, told)
+                progress = _stop_when_cancelled if on_pages is None else _reporting(library.name, on_pages)
                 report = await anyio.to_thread.run_sync(library.refresh, progress)
                 # Only then can vectors be missing that came with the library.
                 if report.added:

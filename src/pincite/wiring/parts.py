@@ -191,12 +191,12 @@ class Parts(OpenStores):
         else:
             sources = resolve_sources(settings, only_urls=bool(task.urls))
 
-            async def told(library: str, pages: int) -> None:
+            async def on_pages(library: str, pages: int) -> None:
                 await events.emit(EventType.LIBRARY_READ, {"library": library, "pages": pages})
 
             # Before the time of the run begins: a folder that was never read may take minutes.
             for path in sources.libraries:
-                await self._libraries.ready(path, settings, told)
+                await self._libraries.ready(path, settings, on_pages)
             found, fetch = await self._search(sources, settings), await self._fetch(sources.libraries)
             # With addresses of its own a question is about those pages: what a library calls things would lead away
             # from them.

@@ -1,4 +1,4 @@
-"""A user's data as a whole: handed out, removed, or let go when its time has come."""
+"""A user's data as a whole: exported, deleted, or expired."""
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -80,7 +80,7 @@ async def delete_scope(settings: Settings) -> Removed:
 
 
 async def expire(settings: Settings, shared: Shared) -> Expired:
-    """Let go what the settings keep no longer, in the scope of these settings. Errors: StorageUnavailable, Locked."""
+    """Delete what the settings keep no longer, in the scope of these settings. Errors: StorageUnavailable, Locked."""
     from pincite.storage import retention
 
     storage = await shared.storage()
@@ -107,7 +107,7 @@ async def expire(settings: Settings, shared: Shared) -> Expired:
 
 async def expire_every_scope(settings: Settings, shared: Shared) -> Expired:
     """The same in every scope. Errors: as `expire`."""
-    if not settings.lets_go:
+    if not settings.expires_anything:
         return Expired(0, 0, 0)
     found = Expired(0, 0, 0)
     for scope in await (await shared.storage()).queue.scopes():

@@ -300,5 +300,5 @@ def opened_keys(settings: Settings) -> Iterator[KeyStore]:
         if found:
             # Taken over before the file is put away: a crash in between does it twice, which changes nothing.
             keys.take_over(found)
-            near.put_away()
+            near.mark_moved()
         yield keys

@@ -10,7 +10,7 @@ from pincite.domain.budget import Budget
 from pincite.domain.errors import StorageUnavailable
 from pincite.domain.events import RunStatus
 from pincite.domain.records import RunRecord
-from pincite.runtime.system import SystemClock, options_beside
+from pincite.runtime.system import SystemClock, default_options
 from pincite.storage import runs
 from pincite.storage.schema import metadata
 from pincite.storage.service import open_storage
@@ -59,7 +59,7 @@ async def test_connections_notice_a_server_that_vanished_and_obey_the_url(postgr
             found = psycopg.info.get_parameters()
     wanted = {"keepalives_idle": "77", "keepalives_count": "3", "tcp_user_timeout": "60000", "connect_timeout": "10"}
     assert {name: found.get(name) for name in wanted} == wanted
-    beside = options_beside("postgresql://h/db?sslmode=require&connect_timeout=3")
+    beside = default_options("postgresql://h/db?sslmode=require&connect_timeout=3")
     assert "connect_timeout" not in beside
     assert beside["tcp_user_timeout"] == 60_000
 

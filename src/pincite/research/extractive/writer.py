@@ -18,7 +18,7 @@ from pincite.research.assembly import Content, DraftedSection, Line, assemble, r
 from pincite.research.extractive.closing import LEAST_SECTIONS, label_of, tells_figure
 from pincite.research.extractive.excerpts import marked_words, stands_alone, table_header
 from pincite.research.extractive.versions import version_labels
-from pincite.research.records import tell_section
+from pincite.research.records import emit_section
 from pincite.text.sentences import Span
 
 SECTION_BY_SECTION: Final = "Section by section"
@@ -80,7 +80,7 @@ class ExtractiveDrafter:
             lines = list(dict.fromkeys(item.claim.text for item in mine if not item.unresolved))[:_EARLY_SENTENCES]
             if lines and part.sub_question_id not in self._told:
                 self._told.add(part.sub_question_id)
-                await tell_section(self._events, part.heading or part.text, lines, early=True)
+                await emit_section(self._events, part.heading or part.text, lines, early=True)
 
 
 def content(task: Task, progress: Progress) -> Content:

@@ -14,7 +14,7 @@ from pincite.domain.reasons import reason_text
 from pincite.domain.report import Mode, Report
 from pincite.ports import EventSink, Judge
 from pincite.research.model.manuscript import Manuscript
-from pincite.research.records import tell_section
+from pincite.research.records import emit_section
 from pincite.research.roles import Analyst, Drafter, Planner, Verifier, Writer
 
 T = TypeVar("T")
@@ -205,7 +205,7 @@ class WriterWithFallback:
         async def by_rules() -> Report:
             report = await self._rules.write(task, self._told(progress), metadata)
             for section in report.sections:
-                await tell_section(self._events, section.heading, [sentence.text for sentence in section.sentences])
+                await emit_section(self._events, section.heading, [sentence.text for sentence in section.sentences])
             return report
 
         if model is None:

@@ -24,7 +24,7 @@ from pincite.research.model.sentences import Checked, Proposed, SentenceProver
 from pincite.research.model.shown import code_among, part_of, with_places
 from pincite.research.model.style import FURTHER_WORDS, WORDS
 from pincite.research.model.wording import code_names, foreign, heading_of, plain_line, unmarked
-from pincite.research.records import tell_section
+from pincite.research.records import emit_section
 from pincite.research.state import within_quotable
 from pincite.runtime.recovery import first_failure
 from pincite.text.tokens import terms, words
@@ -309,7 +309,7 @@ class ModelWriter:
         before = self._told.get(heading)
         if lines and lines != before:
             self._told[heading] = lines
-            await tell_section(self._events, heading, lines, early=early, revised=before is not None)
+            await emit_section(self._events, heading, lines, early=early, revised=before is not None)
 
     def _content(
         self, sections: Sequence[_Section], checked: Mapping[int, Checked], rejected: Sequence[RejectedClaim]

@@ -36,10 +36,10 @@ def evaluate_judge(settings: dict[str, object], data: Path | None, *, fit: bool,
         return await evaluate_judge(engine, statements, fit=fit)
 
     found = of_engine(evaluated, settings, as_json=as_json)
-    print_result(found, told(found, fitted=fit), as_json=as_json)
+    print_result(found, evaluation_text(found, fitted=fit), as_json=as_json)
 
 
-def told(found: "JudgeEvaluation", *, fitted: bool) -> str:
+def evaluation_text(found: "JudgeEvaluation", *, fitted: bool) -> str:
     """The figures for a person."""
     rows = found.true_rows + found.false_rows
     lines = [
@@ -99,7 +99,7 @@ def list_(home: options.Home = None, as_json: options.Json = False) -> None:
     if as_json:
         print_value(found)
         return
-    lines = [_told(model) for model in found if not model.refused]
+    lines = [_model_line(model) for model in found if not model.refused]
     lines += ["", "can't be had:", *(f"  {model.name}: {model.refused}" for model in found if model.refused)]
     print_text("\n".join(lines))
 
@@ -135,7 +135,7 @@ def add(
     )
 
 
-def _told(model: "JudgeModel") -> str:
+def _model_line(model: "JudgeModel") -> str:
     here = "here" if model.here else f"{model.megabytes} MB"
     spoken = ", ".join(model.languages)
     about = "; ".join(filter(None, (here, model.repository, model.licence, spoken)))

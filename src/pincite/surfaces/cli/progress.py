@@ -197,7 +197,7 @@ def _live() -> Iterator[Show]:
 
 
 @contextmanager
-def told_how_far() -> Iterator[Callable[[str], None]]:
+def progress_line() -> Iterator[Callable[[str], None]]:
     """Something to tell how far a long work is: a line that moves in a terminal, else a line now and then on stderr."""
     if _in_terminal():
         from rich.console import Console

@@ -132,7 +132,7 @@ async def ask(
         for wanted in (printing.printed, *map(format_of, printing.files)):
             if wanted != BUNDLE or wanted == printing.printed:
                 engine.vet_format(wanted)
-        tell_estimate(await engine.estimate(), engine.settings.max_cost_usd)
+        print_estimate(await engine.estimate(), engine.settings.max_cost_usd)
         with live_progress(verbose=printing.verbose) as show:
             run_id = await engine.start(asked, run_options=run_options)
             if printing.queue:
@@ -164,7 +164,7 @@ async def ended(engine: "Engine", run_id: str, show: "OnEvent") -> "tuple[Report
         return error.report, error
 
 
-def tell_estimate(estimate: "Estimate | None", cap_usd: "Decimal | None") -> None:
+def print_estimate(estimate: "Estimate | None", cap_usd: "Decimal | None") -> None:
     """Say what the models of a run are expected to cost, before it starts."""
     if estimate is None:
         return

@@ -194,7 +194,7 @@ def worker(
     """Execute queued runs, and go on with those whose process died, until SIGTERM or Ctrl-C."""
     ended: dict[str, str] = {}
 
-    def told(run_id: str, status: "RunStatus | None") -> None:
+    def on_end(run_id: str, status: "RunStatus | None") -> None:
         ended[run_id] = str(status or "handed on")
         note(f"{run_id}  {ended[run_id]}")
 
@@ -210,7 +210,7 @@ def worker(
         observe(settings)
         stopping = anyio.Event()
         limits = WorkerLimits(slots, drain)
-        async with open_worker(settings, limits, on_run=told) as found, anyio.create_task_group() as tasks:
+        async with open_worker(settings, limits, on_run=on_end) as found, anyio.create_task_group() as tasks:
             tasks.start_soon(stop_on_signal, stopping)
             if until_idle:
                 tasks.start_soon(found.stop_when_idle, stopping)
@@ -306,5 +306,5 @@ def share_serve(
 
 
 def _counted(what: str, reasons: Mapping[str, int]) -> str:
-    told = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(reasons.items()))
-    return f"{what}: {told or 'none'}"
+    counts = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(reasons.items()))
+    return f"{what}: {counts or 'none'}"

@@ -1,4 +1,4 @@
-"""`pincite index`, `cache`, `scope`, `log`: what is kept in the home, shown, handed out and let go."""
+"""`pincite index`, `cache`, `scope`, `log`: what is kept in the home, shown, exported and deleted."""
 
 from collections import Counter
 from contextlib import aclosing
@@ -50,9 +50,9 @@ def index(
     """Index local pages. Running it again reads only what changed."""
 
     async def indexed(engine: "Engine") -> "list[IndexReport]":
-        from pincite.surfaces.cli.progress import told_how_far
+        from pincite.surfaces.cli.progress import progress_line
 
-        with told_how_far() as told:
+        with progress_line() as told:
             return [await engine.index(path, vectors=not words_only, progress=told) for path in paths]
 
     stopped = "Stopped; pages that were indexed are kept. The same command goes on."
@@ -182,7 +182,7 @@ def delete(
 
 @scope_app.command()
 def prune(user: User, home: options.Home = None, as_json: options.Json = False) -> None:
-    """Let go what the settings keep no longer (runs_keep_days, ...); workers and servers do it each hour."""
+    """Delete what the settings keep no longer (runs_keep_days, ...); workers and servers do it each hour."""
 
     async def job() -> "Expired":
         from pincite.settings import load_settings
@@ -194,7 +194,7 @@ def prune(user: User, home: options.Home = None, as_json: options.Json = False) 
             return await expire(settings, shared)
 
     went = run_async(job, as_json=as_json)
-    said = f"Let go {went.runs} runs, {went.events} events and {went.captures} captures."
+    said = f"Deleted {went.runs} runs, {went.events} events and {went.captures} captures."
     found = {"scope": user, "runs": went.runs, "events": went.events, "captures": went.captures}
     print_result(found, said, as_json=as_json)
 

@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 from pincite.domain.records import QueueCounts
 from pincite.domain.version import VERSION
 from pincite.exports import codec
-from pincite.jobs import WorkerLimits, working_beside
+from pincite.jobs import WorkerLimits, background_worker
 from pincite.runtime.telemetry import METER, METRICS, SECONDS, Series
 from pincite.settings import Settings
 from pincite.surfaces.engines import OpenEngine, ServerLimits
@@ -52,7 +52,7 @@ def create_app(
             )
             app.state.service = await stack.enter_async_context(opening)
             if work is not None:
-                await stack.enter_async_context(working_beside(work, WorkerLimits(work.server_jobs, drain_s=1.0)))
+                await stack.enter_async_context(background_worker(work, WorkerLimits(work.server_jobs, drain_s=1.0)))
             app.state.service.tend(keys.follow)
             app.state.service.tend(webhooks.deliver, app.state.service)
             await stack.enter_async_context(assistants.open(app.state.service))

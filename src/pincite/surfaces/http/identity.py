@@ -47,7 +47,7 @@ class KeyRing:
 
     def all(self) -> tuple[ApiKey, ...]:
         """Every key, revoked ones too. Errors: StorageUnavailable (`keys_unreadable`)."""
-        if self._store.is_near:
+        if self._store.is_local:
             self.refresh()
         return self._keys
 
@@ -60,7 +60,7 @@ class KeyRing:
 
     async def follow(self) -> None:
         """Look at a database again and again, for ever; with a file there is nothing to do."""
-        while not self._store.is_near:
+        while not self._store.is_local:
             await anyio.sleep(LOOK_EVERY_S)
             with suppress(PinciteError):  # out of reach: the next look may succeed
                 await anyio.to_thread.run_sync(self.refresh)

@@ -99,7 +99,7 @@ def own_pages(home: Path | None, listening: Sequence[socket.socket]) -> OwnPages
     from pincite.surfaces.http.ui.signing import OneKey, own_router
 
     settings = load_settings({"home": home})
-    key, more = OneKey(), ready_to_ask(settings)
+    key, more = OneKey(), local_defaults(settings)
     app = create_app(
         engine_opener(home, **more),
         KeyRing(key),
@@ -112,7 +112,7 @@ def own_pages(home: Path | None, listening: Sequence[socket.socket]) -> OwnPages
     return OwnPages(address, lambda: run_app(app, listening))
 
 
-def ready_to_ask(settings: Settings) -> dict[str, Any]:
+def local_defaults(settings: Settings) -> dict[str, Any]:
     """What one person's pages need beyond the settings in force to find something at once."""
     more: dict[str, Any] = {} if settings.duckduckgo is not None else {"duckduckgo": True}
     if "source" not in settings.model_fields_set:

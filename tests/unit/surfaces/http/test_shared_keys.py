@@ -91,7 +91,7 @@ async def becomes(client: Any, status: int) -> None:
 class Gone:
     """A database out of reach after the first look."""
 
-    is_near = False
+    is_local = False
 
     def __init__(self, keys: KeyStore) -> None:
         self._keys, self.looks = keys, 0

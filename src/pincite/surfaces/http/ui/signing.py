@@ -74,7 +74,7 @@ def _row(path: str, method: str, operation: Mapping[str, Any]) -> dict[str, str]
 class OneKey:
     """A store of keys with one key in it, which is nowhere but in this process."""
 
-    is_near = True
+    is_local = True
 
     def __init__(self) -> None:
         self.secret = secrets.token_urlsafe(32)
