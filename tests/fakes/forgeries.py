@@ -474,6 +474,12 @@ FORGERIES = (
         "48 in no passage of its sides",
     ),
     Forgery(
+        "a conflict that a sentence is said to tell",
+        put("conflicts", 0, "told", to=True),
+        "conflicts[0].wording",
+        "is no sentence of the report",
+    ),
+    Forgery(
         "a side of a conflict",
         put("conflicts", 0, "sides", 1, "statement", to="The vacuum takes no memory."),
         "conflicts[0].sides[1].statement",

@@ -189,8 +189,9 @@ class _Check:
             yield from self._item(where, item, references)
         yield from self._statements(references)
         by_id = {claim.id: claim for claim in self._claims}
+        said = [placed.sentence.text for placed in self._placed]
         for i, conflict in enumerate(self._conflicts):
-            yield from wording_problems(f"conflicts[{i}].wording", conflict, references)
+            yield from wording_problems(f"conflicts[{i}].wording", conflict, references, said)
             yield from conflict_problems(f"conflicts[{i}]", conflict, by_id, references, str(raw.get("question")))
         for i, section in enumerate(self._sections):
             for j, block in enumerate(section.blocks):

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from pincite.audit.stored import Problem, failed, unchecked
 from pincite.domain.citation import normalize_citation
@@ -267,11 +267,18 @@ def label_problems(report: Report, said: Sequence[str]) -> Iterator[Problem]:
         yield failed("status", "is complete, and a part of the question is not answered")
 
 
-def wording_problems(where: str, conflict: ReportConflict, references: Mapping[int, Reference]) -> Iterator[Problem]:
+def wording_problems(
+    where: str, conflict: ReportConflict, references: Mapping[int, Reference], said: Collection[str]
+) -> Iterator[Problem]:
     """Whether the figures said to stand against each other stand in the passages, besides counts of sources.
 
-    The versions that are said to differ stand in the titles or addresses of the pages.
+    The versions that are said to differ stand in the titles or addresses of the pages. A conflict that is told is one
+    of the sentences of the report (`said`), which is proven as they are.
     """
+    if conflict.told:
+        if conflict.wording not in {sentence.rstrip(".") for sentence in said}:
+            yield failed(where, "is no sentence of the report")
+        return
     items = [item for side in conflict.sides for item in side.evidence]
     known = {str(side.independent_sources) for side in conflict.sides} | _figures("\n".join(i.quote for i in items))
     if conflict.kind is ConflictKind.VERSIONS:

@@ -399,7 +399,10 @@ async def test_a_contradiction_may_tell_of_one_page_what_stands_in_two_of_its_li
     report = await ask(ScriptedModel({"compose": compose, "judge_statements": all_stated}))
     [conflict] = report.conflicts
     assert any("1899" in side.statement for side in conflict.sides)
-    assert not list(wording_problems("conflict", conflict, {one.n: one for one in report.references}))
+    told = [sentence.text for sentence in report.sentences()]
+    assert not list(wording_problems("conflict", conflict, {}, told))
+    [problem] = wording_problems("conflict", replace(conflict, wording="Both say 1899"), {}, told)
+    assert problem.what == "is no sentence of the report"
 
 
 @pytest.mark.parametrize(
