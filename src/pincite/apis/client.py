@@ -289,7 +289,7 @@ def translate(provider: str, error: Exception, kind: str = SEARCH.kind) -> Pinci
     if isinstance(root, socket.gaierror):
         return DnsError(f"the address of {provider} can't be looked up", reason="dns_failed", hint=_OFFLINE_HINT)
     if isinstance(root, OSError) and root.errno in _NO_WAY:
-        return NetworkError(f"there is no way to {provider} from here", reason="no_network", hint=_OFFLINE_HINT)
+        return NetworkError(f"{provider} can't be reached from this network", reason="no_network", hint=_OFFLINE_HINT)
     return NetworkError(f"{provider} can't be reached", reason="connect")
 
 

@@ -195,7 +195,7 @@ def _from_json(content: str) -> ReportInput | None:
         return ReportInput("\n\n".join(texts), tuple(found))
     if isinstance(data, dict) and isinstance(data.get("markdown"), str):
         return ReportInput(str(data["markdown"]))
-    raise InvalidInput("the JSON has no answer text that is known", reason="json")
+    raise InvalidInput("the JSON has no answer text in a known shape", reason="json")
 
 
 def _texts(data: Json, depth: int) -> Iterator[tuple[str, list[Json]]]:

@@ -77,7 +77,7 @@ REASONS: Final[Mapping[str, str]] = {
     "disconnected": "the site broke off the connection",
     "connections_max": "too many connections were open",
     "network_error": "the site could not be reached",
-    "no_network": "there is no way to it from this machine",
+    "no_network": "it can't be reached from this network",
     "tls_error": "the site's certificate is not valid",
     "protocol_error": "the site's answer was no valid web answer",
     "breaker_open": "the site had failed several times before",

@@ -230,7 +230,7 @@ class ResearchRequest(_Limits):
         if unknown := sorted(set(given) - set(known)):
             near = get_close_matches(unknown[0], known, 1)
             hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(known)}."
-            raise InvalidInput(f"research takes no {unknown[0]!r}", reason="unknown_keyword", hint=hint)
+            raise InvalidInput(f"research has no option {unknown[0]!r}", reason="unknown_keyword", hint=hint)
         return replace(question, **given) if isinstance(question, ResearchRequest) else cls(question, **given)
 
     def style(self) -> ReportStyle:
@@ -373,7 +373,7 @@ def check_request(request: FetchRequest | ResearchRequest | SearchRequest) -> No
         ):  # those are vetted as such
             raise InvalidInput(f"{name} is longer than {rule.longest}", reason=name)
         if rule.pattern and not re.fullmatch(rule.pattern, value):
-            raise InvalidInput(f"{name} is not of its form", reason=name, hint=f"{name}: {rule.note}.")
+            raise InvalidInput(f"{name} does not have the required form", reason=name, hint=f"{name}: {rule.note}.")
 
 
 def _check_amount(name: str, rule: Rule, value: Any) -> None:

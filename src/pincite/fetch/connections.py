@@ -56,7 +56,7 @@ def mapped(error: Exception, host: str) -> PinciteError:
         case aiohttp.ClientConnectorDNSError():
             return DnsError(f"the name {host} can't be looked up", reason="dns_failed")
         case aiohttp.ClientConnectorError():
-            return NetworkError(f"{host} can't be connected to", reason="connect_failed")
+            return NetworkError(f"no connection to {host} could be made", reason="connect_failed")
         case aiohttp.ServerDisconnectedError() | aiohttp.EofStream():
             return NetworkError(f"{host} closed the connection without an answer", reason="disconnected")
         case aiohttp.ClientPayloadError():

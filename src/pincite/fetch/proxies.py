@@ -213,7 +213,7 @@ class EgressProxy:
                 return await self._dial(address, url.port)
             except OSError as error:
                 last = error
-        raise BlockedAddress("the host can't be connected to", reason="connect_failed") from last
+        raise BlockedAddress("no connection to the host could be made", reason="connect_failed") from last
 
     async def _dial(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         if not self._policy.addresses.allows(address):  # the last check, on what is dialled

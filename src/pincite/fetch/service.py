@@ -251,7 +251,7 @@ class FetchService:
                 if not another_may_help(error):
                     raise first_error from None
         # The first failure: it is the site's own, while the last is that of a stand-in.
-        raise first_error or DeadLink("nothing here knows this page", reason=UNKNOWN_PAGE)
+        raise first_error or DeadLink("no source has this page", reason=UNKNOWN_PAGE)
 
     def _sources(self, request: FetchRequest) -> Sequence[FetchBackend]:
         if request.render is Render.ALWAYS:

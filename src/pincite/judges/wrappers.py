@@ -96,7 +96,7 @@ class GuardedJudge(_Wrapper):
     async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:
         """As the judge behind it. Errors: also NetworkError (`breaker_open`): it is not asked for a while."""
         if not await self._breaker.allow(_KEY):
-            raise NetworkError("the judge keeps failing and is rested", reason="breaker_open")
+            raise NetworkError("the judge keeps failing and is not asked for a while", reason="breaker_open")
         try:
             found = await self._judge.judge(cases)
         except PinciteError:

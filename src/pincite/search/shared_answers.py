@@ -129,11 +129,11 @@ class AnswerIntake:
         except (ParseError, ValueError, RecursionError):
             raise ShareRefused("a shared answer can't be read", reason="malformed") from None
         if exact_key(found.query, found.sources) != item.statement.key:
-            raise ShareRefused("a shared answer is to something else", reason="other_item")
+            raise ShareRefused("a shared answer belongs to another query", reason="other_item")
         tried = found.response.info.providers_tried
         names = frozenset(attempt.provider for attempt in tried)
         if len(found.response.results) > _RESULTS_MAX or {hit.provider for hit in found.response.results} - names:
-            raise ShareRefused("a shared answer names results of nobody", reason="malformed")
+            raise ShareRefused("a shared answer has results without their engine", reason="malformed")
         at, now = item.statement.at, self._clock.now()
         # Only of engines set up here: their terms are agreed to here, not over there.
         if not names or not names <= self._engines or not self._allowed(found, at, now):

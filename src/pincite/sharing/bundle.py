@@ -120,7 +120,7 @@ def _items(
     if strangers := [name for name in members if name != _LIST and not _NAME.fullmatch(name)]:
         raise _malformed(f"holds {strangers[0][:80]!r}, which is no name of an item")
     if sum(info.file_size for info in members.values()) > UNPACKED_BYTES_MAX:
-        raise ShareRefused("the bundle unpacks to more than any may", reason="too_large")
+        raise ShareRefused("the bundle is larger unpacked than a bundle may be", reason="too_large")
     if _LIST not in members:
         raise _malformed("has no list")
     key, names = _listed(_unpacked(archive, members.pop(_LIST), _LIST_BYTES_MAX), keys, now())
@@ -173,7 +173,7 @@ def _vet_directory(file: IO[bytes]) -> None:
     """Return when the directory of the ZIP is one that may be read into memory."""
     size = file.seek(0, io.SEEK_END)
     if size > FILE_BYTES_MAX:
-        raise ShareRefused("the bundle is larger than any may be", reason="too_large")
+        raise ShareRefused("the bundle is larger than a bundle may be", reason="too_large")
     # 20 bytes before the end record would stand the locator of a ZIP64 directory (APPNOTE 4.3.15).
     file.seek(max(size - _END_BYTES - 20, 0))
     tail = file.read()
@@ -182,13 +182,13 @@ def _vet_directory(file: IO[bytes]) -> None:
         raise _malformed("is no bundle")
     entries, directory = int.from_bytes(end[10:12], "little"), int.from_bytes(end[12:16], "little")
     if entries > ITEMS_MAX + 1 or directory > _DIRECTORY_BYTES_MAX:
-        raise ShareRefused("the bundle names more items than any may hold", reason="too_large")
+        raise ShareRefused("the bundle names more items than a bundle may hold", reason="too_large")
     file.seek(0)
 
 
 def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most_bytes: int) -> bytes:
     if info.file_size > most_bytes or info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-        raise ShareRefused("an item unpacks to more than any may", reason="too_large")
+        raise ShareRefused("an item is larger unpacked than an item may be", reason="too_large")
     try:
         with archive.open(info) as member:
             # One more than may be: the size in the directory is only what the file says of itself.
@@ -196,7 +196,7 @@ def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most_bytes: int) 
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError):
         raise _malformed("has a damaged item") from None
     if len(data) > most_bytes:
-        raise ShareRefused("an item unpacks to more than any may", reason="too_large")
+        raise ShareRefused("an item is larger unpacked than an item may be", reason="too_large")
     return data
 
 

@@ -119,7 +119,7 @@ def opened(data: bytes, key: str, now: datetime) -> Item:
     Errors: ShareRefused (`malformed`, `too_large`, `bad_signature`, `wrong_hash`, `future_date`), ExtraNotInstalled.
     """
     if len(data) > ITEM_BYTES_MAX:
-        raise ShareRefused("a shared item is larger than any may be", reason="too_large")
+        raise ShareRefused("a shared item is larger than an item may be", reason="too_large")
     # Searched within the bound: a body without a line end would be copied whole.
     line, _, rest = data[: STATEMENT_BYTES_MAX + SIGNATURE_CHARS + 2].partition(b"\n")
     signature = rest[:SIGNATURE_CHARS]

@@ -145,7 +145,7 @@ class Peers:
             else:
                 item = await anyio.to_thread.run_sync(opened, data, peer.key, now)
             if (item.statement.kind, item.statement.key) != (kind, key):
-                raise ShareRefused("a peer gave something else than it was asked for", reason="other_item")
+                raise ShareRefused("a peer answered with another item than it was asked for", reason="other_item")
         except ShareRefused as refused:
             self._lied(peer, refused)
             return None

@@ -99,7 +99,7 @@ def requested(settings: Settings, request: ResearchRequest) -> Settings:
 def _vet_choice(what: str, wanted: str, allowed: Sequence[str]) -> None:
     if wanted not in allowed:
         raise InvalidInput(
-            f"the {what} {wanted[:80]!r} may not be asked for",
+            f"the {what} {wanted[:80]!r} is not allowed here",
             reason=f"{what}_not_allowed",
             hint=f"Allowed here: {', '.join(dict.fromkeys(allowed))}.",
         )

@@ -130,7 +130,7 @@ def vet_scope(settings: Settings) -> None:
     """Return when what this scope has may leave. Errors: ShareRefused (`scope_private`)."""
     if settings.scope not in settings.share_scopes:
         raise ShareRefused(
-            f"what the scope {settings.scope!r} has is private",
+            f"the pages and answers of scope {settings.scope!r} are private",
             reason="scope_private",
             hint=f'The operator can open it: share_scopes = ["{settings.scope}"] (docs/sharing.md).',
         )

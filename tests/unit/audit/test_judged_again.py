@@ -111,7 +111,7 @@ def test_the_command_names_who_judged(tmp_path: Path, capsys: pytest.CaptureFixt
     assert run(["check", str(file), *home]) == 0
     assert "7 sentences judged by label-judge on 2026-11-21, not judged again" in capsys.readouterr().out
     assert run(["check", str(file), *home, "--judge", "none"]) == 2
-    assert "names nobody who could judge" in capsys.readouterr().err
+    assert "names no judge" in capsys.readouterr().err
     with JudgeServer(lambda statement, evidence: {"probability": 0.01}) as server:
         assert run(["check", str(file), *home, "--judge", server.url]) == 1
     out = capsys.readouterr().out

@@ -116,7 +116,7 @@ def test_an_address_that_the_given_pages_do_not_have_is_not_called_dead() -> Non
     class Given(SmallWeb):
         async def fetch(self, request: FetchRequest) -> FetchResult:
             if request.url == TRIAL:
-                raise DeadLink("nothing here knows this page", reason="unknown_page")
+                raise DeadLink("no source has this page", reason="unknown_page")
             return await super().fetch(request)
 
     service = AuditService(None, PageReading(Given(PAGES)))

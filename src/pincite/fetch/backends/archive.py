@@ -102,8 +102,8 @@ class GivenBackend:
         """
         body = given_body(request.url)
         if not body:
-            raise NotFound("no file that was handed over", reason="not_given")
+            raise NotFound("this is not the address of a file that was given", reason="not_given")
         snapshot = await self._files.of_body(request.url, body)
         if snapshot is None or not snapshot.body:
-            raise DeadLink("this file is not here, or not any more", reason="not_given", hint="Hand it over again.")
+            raise DeadLink("this file is not stored here, or no longer", reason="not_given", hint="Send it again.")
         return snapshot

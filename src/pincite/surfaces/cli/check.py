@@ -114,7 +114,7 @@ async def _judged_again(report: Path, home: Path | None, judge: str, llm: str | 
     async with Engine.from_settings(home=home, judge=judge, llm=llm) as engine:
         asked = await engine.judge()
         if asked is None:
-            raise InvalidSetting(f"judge = {judge!r} names nobody who could judge", reason="no_judge")
+            raise InvalidSetting(f"judge = {judge!r} names no judge", reason="no_judge")
         return await check_with_judge(data, engine.settings, asked, datetime.now(UTC))
 
 

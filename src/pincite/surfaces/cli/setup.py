@@ -83,7 +83,7 @@ def named(model: str, key_env: str, search: str, folders: tuple[Path, ...]) -> d
     if key_env:
         name = key_setting(model)
         if not name:
-            raise InvalidInput(f"{model or 'no model'} takes no key of its own", hint="Leave --key-env out.")
+            raise InvalidInput(f"{model or 'no model'} uses no API key", hint="Leave --key-env out.")
         found[name] = f"env:{key_env}"
     for folder in folders:
         if not folder.exists():

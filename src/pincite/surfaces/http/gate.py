@@ -102,7 +102,7 @@ def _refusal(request: Request, hosts: frozenset[str]) -> PinciteError | None:
     # Without its port: `[::1]:80` is `::1`.
     name = host[1:].partition("]")[0] if host.startswith("[") else host.rsplit(":", 1)[0]
     if hosts and name not in hosts:
-        return InvalidInput(f"this server is not {host[:200]!r}", reason="host_unknown")
+        return InvalidInput(f"this server does not go by the name {host[:200]!r}", reason="host_unknown")
     origin = request.headers.get("origin")
     # Programs send no `Origin`; a browser sends it with every POST, and can't be made to lie.
     if origin and request.method not in _READING and origin.split("://", 1)[-1].lower() != host:

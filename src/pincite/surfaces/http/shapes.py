@@ -332,4 +332,4 @@ def read_cursor(cursor: str) -> tuple[datetime, str]:
         at, id_ = base64.b64decode(padded, altchars=b"-_", validate=True).decode("ascii").split(" ", 1)
         return utc_moment(at), id_
     except (ValueError, binascii.Error):
-        raise InvalidInput("this is no cursor of ours", reason="bad_cursor", hint="Begin without one.") from None
+        raise InvalidInput("this cursor is not valid", reason="bad_cursor", hint="Begin without one.") from None

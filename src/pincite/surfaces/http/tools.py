@@ -107,7 +107,7 @@ async def parse(
     if is_multipart(request):
         files = await files_of(request)
         if len(files) != 1:
-            raise InvalidInput(f"{len(files)} files were sent, one is read", reason="one_file")
+            raise InvalidInput(f"{len(files)} files were sent; send exactly one", reason="one_file")
         data, kind, name = files[0].data, files[0].content_type, name or files[0].name
     engine = await engine_of(request, scope)
     try:
@@ -182,7 +182,7 @@ async def snapshot(
         attached = {**HARMLESS, "Content-Disposition": f'attachment; filename="{stored.snapshot_id}"'}
         return Response(stored.body, media_type="application/octet-stream", headers=attached)
     if document is None:
-        raise NotFound("nothing was read out of this snapshot", reason="no_document")
+        raise NotFound("this snapshot has no readable text", reason="no_document")
     text = document.text if format == "text" else document_markdown(document)
     kind = "plain" if format == "text" else "markdown"
     return Response(text, media_type=f"text/{kind}; charset=utf-8", headers=HARMLESS)

@@ -81,7 +81,7 @@ async def test_what_is_not_of_its_form_is_told_as_at_the_command_line(
     answer = await client.post(path, json=member)
     problem = answer.json()
     assert (answer.status_code, problem["code"], problem["reason"]) == (422, "INVALID_INPUT", "file_type")
-    assert "file_type is not of its form" in problem["detail"]
+    assert "file_type does not have the required form" in problem["detail"]
     assert problem["hint"] == "file_type: only files of this type, as in `pdf`."
 
 

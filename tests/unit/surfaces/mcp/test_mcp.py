@@ -19,7 +19,9 @@ from pincite.testing.models import ScriptedModel
 from pincite.testing.web import PUBLIC_NETWORK, PUBLIC_STAND_IN, StubWeb
 
 QUESTION = "How tall is the Halden lighthouse?"
-OF_NO_FORM = "INVALID_INPUT: file_type is not of its form. file_type: only files of this type, as in `pdf`."
+OF_NO_FORM = (
+    "INVALID_INPUT: file_type does not have the required form. file_type: only files of this type, as in `pdf`."
+)
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 
 
