@@ -1,6 +1,5 @@
 """A clock that is set back, or forward, by an hour: limits, leases, events and the ledger stay sound."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -11,22 +10,11 @@ from pincite.domain.events import EventType, RunStatus
 from pincite.domain.records import Outcome, RunRecord
 from pincite.runtime.limiter import Ask
 from pincite.storage.limits import opened_buckets
-from pincite.storage.service import ScopedStorage, open_storage
+from pincite.storage.service import ScopedStorage
 from pincite.testing.clock import FrozenClock
 
 HOUR_S = 3600.0
 ASKS = (Ask(cost_s=1.0, room_s=3.0),)
-
-
-@pytest.fixture
-def clock() -> FrozenClock:
-    return FrozenClock()
-
-
-@pytest.fixture
-async def alice(tmp_path: Path, clock: FrozenClock) -> AsyncIterator[ScopedStorage]:
-    async with open_storage(tmp_path, clock) as storage:
-        yield storage.scope("alice")
 
 
 async def test_a_limit_is_not_used_up_when_the_clock_is_set_back(tmp_path: Path, clock: FrozenClock) -> None:

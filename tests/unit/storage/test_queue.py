@@ -1,8 +1,6 @@
 """Which runs wait for a worker, over all scopes."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 from uuid import uuid4
 
 import anyio
@@ -14,22 +12,10 @@ from pincite.domain.events import EventType, RunStatus
 from pincite.domain.records import Offer, Outcome, RunRecord
 from pincite.runtime.lease import this_worker
 from pincite.storage.queue import ABANDONED_S, OFFERED_AGAIN_S, SqlRunQueue
-from pincite.storage.service import Storage, open_storage
+from pincite.storage.service import Storage
 from pincite.testing.clock import FrozenClock
 
 ELSEWHERE = "elsewhere/boot/1/1"
-
-
-@pytest.fixture
-def clock() -> FrozenClock:
-    return FrozenClock()
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-async def storage(request: pytest.FixtureRequest, tmp_path: Path, clock: FrozenClock) -> AsyncIterator[Storage]:
-    place = tmp_path if request.param == "sqlite" else request.getfixturevalue("postgresql_url")
-    async with open_storage(place, clock) as opened:
-        yield opened
 
 
 async def put(storage: Storage, scope: str, run_id: str, *, priority: int = 0, for_workers: bool = True) -> None:

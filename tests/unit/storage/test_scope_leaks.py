@@ -1,7 +1,7 @@
 """Bob tries every way of reading and changing with Alice's ids; nothing comes out and nothing changes."""
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -28,18 +28,6 @@ from pincite.testing.reports import sample_report
 from pincite.urls.policy import Retention
 
 SECRET = "Alice asks about her merger"
-
-
-@pytest.fixture
-def clock() -> FrozenClock:
-    return FrozenClock()
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-async def storage(request: pytest.FixtureRequest, tmp_path: Path, clock: FrozenClock) -> AsyncIterator[Storage]:
-    place = tmp_path if request.param == "sqlite" else request.getfixturevalue("postgresql_url")
-    async with open_storage(place, clock) as opened:
-        yield opened
 
 
 class Kept:

@@ -15,11 +15,6 @@ from pincite.storage.tables import FileTables
 from pincite.testing.clock import FrozenClock
 
 
-@pytest.fixture
-def clock() -> FrozenClock:
-    return FrozenClock()
-
-
 def entry(clock: FrozenClock, value: bytes) -> Entry:
     now = clock.now()
     return Entry(value, now + timedelta(hours=1), now + timedelta(days=9), now, {})

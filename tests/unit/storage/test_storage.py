@@ -1,7 +1,6 @@
 import os
 import sqlite3
 import zlib
-from collections.abc import AsyncIterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
@@ -41,17 +40,6 @@ from pincite.storage.service import ScopedStorage, open_storage
 from pincite.testing.clock import FrozenClock
 
 TEXT = "The turbine gave 398 MW in May."
-
-
-@pytest.fixture
-def clock() -> FrozenClock:
-    return FrozenClock()
-
-
-@pytest.fixture
-async def alice(tmp_path: Path, clock: FrozenClock) -> AsyncIterator[ScopedStorage]:
-    async with open_storage(tmp_path, clock) as storage:
-        yield storage.scope("alice")
 
 
 def capture(clock: FrozenClock, body: bytes = b"<p>The turbine</p>", url: str = "https://a.example/") -> Snapshot:

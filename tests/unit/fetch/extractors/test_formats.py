@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable
 
 import pytest
+from tests.fakes.pdf import pdf_file
 
 from pincite.domain.errors import (
     EmptyContent,
@@ -50,14 +51,7 @@ def pdf(*pages: list[str]) -> bytes:
             b"/Resources << /Font << /F1 3 0 R >> >> /Contents %d 0 R >>" % len(objects)
         )
     objects[1] = b"<< /Type /Pages /Kids [%s] /Count %d >>" % (b" ".join(b"%d 0 R" % kid for kid in kids), len(kids))
-    out, offsets = bytearray(b"%PDF-1.4\n"), []
-    for number, content in enumerate(objects, start=1):
-        offsets.append(len(out))
-        out += b"%d 0 obj\n%s\nendobj\n" % (number, content)
-    start = len(out)
-    out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
-    out += b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
-    return bytes(out + b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, start))
+    return pdf_file(objects)
 
 
 def test_pdf_keeps_pages_and_drops_running_heads() -> None:

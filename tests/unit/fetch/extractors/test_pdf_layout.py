@@ -1,6 +1,7 @@
 """What stands in a PDF file keeps its kind: tables, code, headings by size, contents; running heads are no text."""
 
 import pytest
+from tests.fakes.pdf import pdf_file
 
 from pincite.domain.errors import PinciteError
 from pincite.domain.page import BlockKind, Document
@@ -28,14 +29,7 @@ def pdf(*pages: list[Drawn]) -> bytes:
             % (fonts, len(objects))
         )
     objects[1] = b"<< /Type /Pages /Kids [%s] /Count %d >>" % (b" ".join(b"%d 0 R" % kid for kid in kids), len(kids))
-    out, offsets = bytearray(b"%PDF-1.4\n"), []
-    for number, content in enumerate(objects, start=1):
-        offsets.append(len(out))
-        out += b"%d 0 obj\n%s\nendobj\n" % (number, content)
-    start = len(out)
-    out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
-    out += b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
-    return bytes(out + b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, start))
+    return pdf_file(objects)
 
 
 def lines(*texts: str, y: float = 700, x: float = 72, size: float = 10, font: str = "F1") -> list[Drawn]:

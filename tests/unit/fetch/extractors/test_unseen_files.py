@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fakes.pdf import pdf_file
 
 from pincite.domain.errors import EmptyContent, ParseError
 from pincite.domain.page import Document
@@ -42,14 +43,7 @@ def pdf(stream: str, *, form: str = "", title: str = "", author: str = "", image
         pixel + b"\nstream\n\x80\nendstream",
         info,
     ]
-    out, offsets = bytearray(b"%PDF-1.4\n"), []
-    for number, content in enumerate(objects, start=1):
-        offsets.append(len(out))
-        out += b"%d 0 obj\n%s\nendobj\n" % (number, content)
-    start = len(out)
-    out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
-    out += b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
-    return bytes(out + b"trailer << /Size 9 /Root 1 0 R /Info 8 0 R >>\nstartxref\n%d\n%%%%EOF" % start)
+    return pdf_file(objects, info=8)
 
 
 def line(text: str, *, y: int = 700, size: float = 12, x: int = 72) -> str:
