@@ -491,6 +491,37 @@ FORGERIES = (
         "conflicts[0].sides[1]",
         "counts 9 sources",
     ),
+    Forgery(
+        "one source more for a side",
+        put("conflicts", 0, "sides", 1, "independent_sources", to=2),
+        "conflicts[0].sides[1]",
+        "counts 2 sources",
+    ),
+    Forgery(
+        "a statement as the label of a phrase",
+        put(*SECTION, 0, "label", to="The vacuum deletes live rows"),
+        "sections[0].sentences[0].label",
+        "stands before a sentence that cites nothing",
+    ),
+    Forgery(
+        "the words that are not carried",
+        put("claims", KEEPER, "beyond", to="at any place"),
+        f"claims[{KEEPER}].beyond",
+        "the record says 'at any time'",
+    ),
+    Forgery(
+        "one of the two pages that a comparison rests on",
+        lambda raw: next(s for s in sentences(raw) if s["references"] == [1, 2]).update(references=[2]),
+        "sections[0].sentences[5].references",
+        "names no page of",
+    ),
+    Forgery(
+        "a note with a reference",
+        put("references", 0, "note", to="date unknown; confirmed by the maker"),
+        "references[0].note",
+        "is not what the capture says",
+        UNCHECKED,
+    ),
     Forgery("a member of its own", put("verified_by", to="the maker"), "verified_by", "does not know", UNCHECKED),
     Forgery("a member in a claim", put("claims", 0, "stars", to=5), "claims[0].stars", "does not know", UNCHECKED),
 )

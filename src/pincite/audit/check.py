@@ -20,6 +20,7 @@ from pincite.audit.printed import (
     excerpt_problems,
     label_problems,
     mark_problems,
+    note_problems,
     reference_problems,
     sentence_label_problems,
     wording_problems,
@@ -283,6 +284,8 @@ class _Check:
             sentence = place.sentence
             if sentence.kind is SentenceKind.CONNECTIVE:
                 yield from proofs.connective(place.where, place.statement, sentence.judgement)
+                if sentence.label:
+                    yield failed(f"{place.where}.label", "stands before a sentence that cites nothing")
                 continue
             claims = tuple(by_id[name] for name in sentence.claim_ids if name in by_id)
             if claims:
@@ -314,6 +317,7 @@ class _Check:
             yield failed(f"{where}.accessed_at", f"the page was read at {short_utc_text(snapshot.fetched_at)}")
         if reference.fetched_url and reference.fetched_url not in (snapshot.final_url, mask_url(snapshot.final_url)):
             yield failed(f"{where}.fetched_url", f"the page was read from {snapshot.final_url}")
+        yield from note_problems(where, reference, snapshot)
         pages = self._pages.pages_of(reference.snapshot_id)
         texts = [
             text

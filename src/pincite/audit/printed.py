@@ -18,10 +18,11 @@ from pincite.domain.markdown import (
     render_markdown,
     restyle,
 )
-from pincite.domain.page import BlockKind, Document, Excerpts
+from pincite.domain.page import BlockKind, Document, Excerpts, Snapshot
 from pincite.domain.report import (
     LOW_CONFIDENCE_LABEL,
     ONE_SOURCE_MARK,
+    REFERENCE_NOTES,
     UNRESOLVED_MARK,
     ClaimMark,
     ConflictKind,
@@ -36,6 +37,7 @@ from pincite.domain.report import (
 )
 from pincite.domain.tables import CELL_SEPARATOR
 from pincite.text.normalise import fold
+from pincite.urls.masking import mask_secrets
 from pincite.verification.facts import check_facts
 
 # Whether the Markdown of a stored report is the rendering of its parts, in our words of today or in earlier ones.
@@ -142,6 +144,10 @@ def mark_problems(
     for mark, needed in wanted.items():
         if needed and not is_code and mark not in sentence.text:
             yield failed(f"{where}.text", f"is printed without “{mark.strip()}”, which its claims ask for")
+    for claim in claims:
+        numbers = {item.reference_n for item in claim.evidence if item.relation is Relation.SUPPORTS}
+        if numbers and numbers.isdisjoint(sentence.references):
+            yield failed(f"{where}.references", f"names no page of {claim.id}, which it rests on")
     spans = {"marked": sentence.marked, "code": sentence.code, "struck": sentence.struck}
     spans["lead"] = ((0, sentence.lead),) if sentence.lead else ()
     for name, start, end in ((name, *span) for name, found in spans.items() for span in found):
@@ -183,8 +189,9 @@ def conflict_problems(
             yield failed(f"{at}.statement", "is none of the claims that exclude each other")
         elif not any(set(side.evidence) <= set(claim.evidence) for claim in said):
             yield failed(at, "has other evidence than its claim")
-        if side.independent_sources > max(len(references), 1):
-            yield failed(at, f"counts {side.independent_sources} sources, the report has {len(references)}")
+        pages = {item.url for claim in said for item in claim.evidence if item.relation is not Relation.CONTRADICTS}
+        if said and side.independent_sources > max(len(pages), 1):
+            yield failed(at, f"counts {side.independent_sources} sources, its claim has evidence of {len(pages)} pages")
 
 
 def _says(statement: str, claim: ReportClaim, kind: ConflictKind, references: Mapping[int, Reference]) -> bool:
@@ -241,6 +248,16 @@ def _place(where: str, excerpt: Excerpt, block: ReportBlock, page: Page) -> Iter
     columns = _flat(CELL_SEPARATOR.join(block.header))
     if columns and not any(columns in table for table in of_kind[BlockKind.TABLE]):
         yield failed(where, "its column names are those of no table of the page")
+
+
+def note_problems(where: str, reference: Reference, snapshot: Snapshot) -> Iterator[Problem]:
+    """Whether what is noted with a reference is what its capture says, or one of our own words."""
+    said = reference.note
+    for note in (snapshot.note, mask_secrets(snapshot.note)):
+        said = said.removeprefix(note)
+    strange = [part for part in said.split("; ") if part and part not in REFERENCE_NOTES]
+    if strange:
+        yield unchecked(f"{where}.note", f"“{strange[0]}” is not what the capture says")
 
 
 def reference_problems(where: str, reference: Reference, page: Page) -> Iterator[Problem]:

@@ -234,6 +234,8 @@ def claim_problems(where: str, claim: ReportClaim, judgements: Mapping[str, Reco
         yield failed(f"{where}.judge", f"is {claim.judge!r}, the record says {judge!r}")
     if claim.likelihood != likelihood:
         yield failed(f"{where}.likelihood", f"is {claim.likelihood}, the record says {likelihood}")
+    if entry is not None and claim.verdict is VerdictStatus.PARTIAL and claim.beyond != entry.beyond:
+        yield failed(f"{where}.beyond", f"is {claim.beyond!r}, the record says {entry.beyond!r}")
     if claim.verdict is VerdictStatus.PARTIAL and claim.proof is not None and not claim.beyond:
         yield failed(f"{where}.beyond", "is empty: nobody can say which words are not carried")
     if claim.verdict is VerdictStatus.SUPPORTED and claim.beyond:

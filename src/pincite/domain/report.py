@@ -36,6 +36,10 @@ LOW_CONFIDENCE_LABEL = "Less certain: "
 ONE_SOURCE_MARK = "(one source)"
 LEAD_ABOUT = "Seems to be about"
 UNRESOLVED_MARK = "(not confirmed again)"
+# What may be noted with a reference besides what its capture says.
+UNDATED = "date unknown"
+OLDER_COPY = "older copy, the site did not answer"
+REFERENCE_NOTES = frozenset({UNDATED, OLDER_COPY})
 # From so many judgements on it is told when there was not one doubt among them: a judge may be asleep.
 _TELLING_JUDGEMENTS = 12
 

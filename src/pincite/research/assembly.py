@@ -22,8 +22,10 @@ from pincite.domain.page import MarkKind
 from pincite.domain.plan import Conflict, Gap, Progress, ReadPage, ReportMetadata, Task
 from pincite.domain.report import (
     LOW_CONFIDENCE_LABEL,
+    OLDER_COPY,
     ONE_SOURCE_MARK,
     PARTIAL_MARK,
+    UNDATED,
     UNRESOLVED_MARK,
     ClaimMark,
     Coverage,
@@ -242,7 +244,7 @@ def _reference(n: int, page: ReadPage, evidence: Evidence) -> Reference:
     citation = normalize_citation(
         page.url, document.title or page.url, snapshot.fetched_at, evidence.quote.text, document.published_at
     )
-    marks = ("date unknown" if page.undated else "", "older copy, the site did not answer" if page.stale else "")
+    marks = (UNDATED if page.undated else "", OLDER_COPY if page.stale else "")
     note = "; ".join(part for part in (snapshot.note, *marks) if part)
     return Reference(
         n=n,
