@@ -149,6 +149,21 @@ def test_index_then_search_and_research_without_naming_a_source(pincite: Pincite
     assert "50" in answered.out
 
 
+def test_indexing_says_what_it_made_and_where_no_page_was(pincite: Pincite, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    empty = pincite("index", str(folder))
+    assert (empty.code, "No page was found there" in empty.err, "Now:" in empty.err) == (0, True, False)
+    (folder / "oncall.md").write_text("# On call\n\nWhoever is on call answers a page within ten minutes.\n")
+    words = pincite("index", str(folder), "--words-only")
+    assert "Now:" in words.err
+    assert ": 1 page, 1 passage (" in words.out
+    assert "vector" not in words.out
+    by_meaning = {"PINCITE_EMBEDDINGS": "auto"}
+    assert "; 1 vector made" in pincite("index", str(folder), environ=by_meaning).out
+    assert "vector" not in pincite("index", str(folder), environ=by_meaning).out, "they are made once"
+
+
 def test_nothing_found_is_said_and_has_its_own_exit_code(pincite: Pincite, demo_home: Path, tmp_path: Path) -> None:
     with_library(tmp_path / "home", demo_home)
     ended = pincite("research", "Who won the 1954 football world cup final in Bern?", "--source", f"local:{EXAMPLES}")

@@ -74,6 +74,7 @@ def test_a_model_that_is_gone_gives_a_report_by_rules(pincite: Pincite, tmp_path
     assert done.code == 0, done.err
     assert done.json["status"] == "partial"
     assert "worked by rules, without the model" in json.dumps(done.json["gaps"])
+    assert "The writer went on without a model:" in done.err
     assert "41 metres" in done.json["markdown"]
 
 

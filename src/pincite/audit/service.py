@@ -52,7 +52,11 @@ def read_report(content: bytes | str) -> ReportInput:
         if content[:4] == b"PK\x03\x04":
             return ReportInput(docx_text(content))
         if b"\0" in content[:2000]:
-            raise InvalidInput("the report is neither text nor DOCX", reason="not_text")
+            raise InvalidInput(
+                "the report is neither text nor DOCX",
+                hint="Give it as Markdown, text, HTML, DOCX or the JSON of an answer with annotations.",
+                reason="not_text",
+            )
         return _from_text(_decoded(content))
     return _from_text(content)
 

@@ -75,7 +75,7 @@ class IndexReport:
     `ignored` counts files and records that hold no page; `ignored_files` names the first of the files with a reason:
     `other_kind` (images, styles, programs), `no_text` (empty or binary, no suffix), `source_of_page` (of an HTML page
     beside it). `skipped` names the first of the `skipped_total` files and records that should have been pages and could
-    not be read. Both include what earlier updates found.
+    not be read. Both include what earlier updates found. `vectors` counts those of passages that this update made.
     """
 
     pages: int
@@ -88,3 +88,4 @@ class IndexReport:
     skipped_total: int = 0
     skipped: tuple[Skipped, ...] = field(default=())
     ignored_files: tuple[Skipped, ...] = field(default=())
+    vectors: int = 0

@@ -49,7 +49,11 @@ def _lookup(host: str) -> Sequence[str]:
         if (full := too_many_open_files(error, silent=True)) is not None:
             raise full from None
         if error.errno == socket.EAI_NONAME:
-            raise DeadLink(f"there is no host {host}", reason="dns_failed") from None
+            raise DeadLink(
+                f"there is no host {host}",
+                hint="Check how it is written, and whether this machine is online.",
+                reason="dns_failed",
+            ) from None
         raise DnsError(f"the name {host} can't be looked up", reason="dns_failed") from None
     except UnicodeError:
         raise DnsError(f"the name {host} can't be looked up", reason="dns_failed", retryable=False) from None

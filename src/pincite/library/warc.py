@@ -331,7 +331,11 @@ def _zip(path: Path) -> Iterator[tuple[BinaryIO, zipfile.ZipFile]]:
         try:
             archive = zipfile.ZipFile(stream)
         except (zipfile.BadZipFile, OSError, ValueError) as error:
-            raise ArchiveCorrupt(f"{path.name} is no readable zip: {error}", reason="not_a_wacz") from error
+            raise ArchiveCorrupt(
+                f"{path.name} is no readable zip: {error}",
+                hint="Get the file once more; a folder of pages is read as it is.",
+                reason="not_a_wacz",
+            ) from error
         with archive:
             yield stream, archive
 

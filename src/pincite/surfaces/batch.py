@@ -30,6 +30,7 @@ BATCH: Final = 0
 _LOOK_S: Final = 0.5
 _LIMITS: Final = tuple(one.name for one in fields(Constraints))
 _PLAIN: Final = ResearchRequest("?")
+_ROW_HINT: Final = 'Write a question on each line, as {"question": "..."}.'
 ACTIVE: Final = (RunStatus.QUEUED, RunStatus.RUNNING)
 _BROKEN_OFF: Final = (RunStatus.CANCELLED, RunStatus.FAILED, RunStatus.DEAD_LETTER)
 OnAnswer = Callable[["Progress"], None]
@@ -77,7 +78,7 @@ def read_items(path: Path) -> tuple[Item, ...]:
         known.add(item.key)
         items.append(item)
     if not items:
-        raise InvalidInput(f"{path} holds no question", reason="batch_empty")
+        raise InvalidInput(f"{path} holds no question", hint=_ROW_HINT, reason="batch_empty")
     return tuple(items)
 
 
@@ -268,11 +269,11 @@ def _item(number: int, line: str) -> Item:
     try:
         found: Json = json.loads(line)
     except ValueError as error:
-        raise InvalidInput(f"line {number} is not JSON: {error}", reason="batch_line") from error
+        raise InvalidInput(f"line {number} is not JSON: {error}", hint=_ROW_HINT, reason="batch_line") from error
     if isinstance(found, str):
         found = {"question": found}
     if not isinstance(found, dict) or not isinstance(found.get("question"), str) or not str(found["question"]).strip():
-        raise InvalidInput(f"line {number} has no question", reason="batch_line")
+        raise InvalidInput(f"line {number} has no question", hint=_ROW_HINT, reason="batch_line")
     key = str(found.pop("id", number))
     try:
         asked = read_row(ResearchRequest, {**found, "question": str(found["question"]).strip()})

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from importlib.util import find_spec
@@ -290,9 +291,7 @@ class OpenLibraries:
         report = library.refresh(read)
         # After it was read: a folder that can't be is no source.
         remember_library(self._settings, wanted)
-        if vectors:
-            library.make_vectors(made)
-        return report
+        return replace(report, vectors=library.make_vectors(made)) if vectors else report
 
     def _open(self, path: Path, settings: Settings) -> "LocalLibrary":
         key = (path, settings.embeddings)

@@ -142,7 +142,7 @@ def _reason(data: Mapping[str, Json]) -> str:
 
 @contextmanager
 def _few_lines() -> Iterator[Show]:
-    """The plan, the first rounds and the sum: at most seven lines."""
+    """The plan, the first rounds, what went wrong and the sum."""
     progress = Progress()
     named: list[str] = []
     started = time.monotonic()
@@ -163,6 +163,7 @@ def _few_lines() -> Iterator[Show]:
 
     yield show
     note(f"Done in {time.monotonic() - started:.1f} s: {progress.summary()}")
+    _tell_trouble(progress)
 
 
 @contextmanager
@@ -194,6 +195,13 @@ def _live() -> Iterator[Show]:
 
         yield show
     note(f"{time.monotonic() - started:.1f} s: {progress.summary()}")
+    _tell_trouble(progress)
+
+
+def _tell_trouble(progress: Progress) -> None:
+    """What a reader of the report would take for granted and did not happen, as a model that did no work."""
+    for line in progress.trouble:
+        note(line)
 
 
 @contextmanager
