@@ -348,16 +348,21 @@ def read_plain(text: str, url: str) -> Document:
     blocks = blocks_of_lines("\f".join(pages))
     if not blocks:
         raise EmptyContent("the text is empty", reason="empty_page")
-    return Document(EXTRACTOR, VERSION, tuple(blocks), title=_title(blocks[0].text, url), canonical_url=url)
+    return Document(EXTRACTOR, VERSION, tuple(blocks), title=_title(blocks[0], url), canonical_url=url)
 
 
-def _title(beginning: str, url: str) -> str:
+def _title(beginning: Block, url: str) -> str:
     """The first line, where it can be a title; else the name of the file: "--continue::" says nothing to a reader.
 
-    A title has a letter, ends with no mark that leads on, and fits in a line or two.
+    A title has a letter, ends with no mark that leads on, fits in a line or two, and is not the term of an entry.
     """
-    first = beginning.strip().split("\n")[0].strip()
-    if len(first) <= _TITLE_CHARS and any(map(str.isalpha, first)) and not first.endswith((":", ",", ";")):
+    first = beginning.text.strip().split("\n")[0].strip()
+    if (
+        beginning.kind is not BlockKind.TERM
+        and len(first) <= _TITLE_CHARS
+        and any(map(str.isalpha, first))
+        and not first.endswith((":", ",", ";"))
+    ):
         return first
     return file_name(url)
 

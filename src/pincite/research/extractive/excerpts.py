@@ -32,9 +32,11 @@ MAX_CODE_LINES: Final = 24
 _DIRECT_WORDS: Final = (5, 48)
 _SENTENCE_ENDS: Final = (".", "!", ".”", '."', ".)", "。", "！")
 # "Please see Package relationships for more information" says where something is said, and nothing itself.
-# In eight manuals that this was not written for 1,223 sentences begin so; of 40 drawn by lot all point elsewhere.
+# In eight manuals that this was not written for 1,223 sentences begin so; of 40 drawn by lot all point elsewhere. Those
+# that say for what first ("For more information, see ...") are 61 in three manuals, and all of 45 of them do as well.
 _ELSEWHERE: Final = re.compile(
-    r"(?:please |bitte )?(?:(?:see|refer to|consult)\b(?! that\b)|siehe\b|vgl\.|voir\b|cf\.|véase\b|consulte\b)",
+    r"(?:(?:for|für|pour|para)\b[^.!?,()]{0,100}?,? )?(?:please |bitte )?"
+    r"(?:(?:see|refer to|consult)\b(?! that\b)|siehe\b|vgl\.|voir\b|cf\.|véase\b|consulte\b)",
     re.IGNORECASE,
 )
 # "Yes, that is supported" answers the question that stands above it on its page, which need not be the one asked here.

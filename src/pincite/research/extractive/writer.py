@@ -267,7 +267,9 @@ def _excerpt_block(members: Sequence[tuple[int, Line]], number: int, document: D
     claims = [line.items[0].claim for _, line in members]
     start = claims[0].evidence[0].quote.start
     block = document.blocks[document.block_at(start)]
-    path = tuple(dict.fromkeys(filter(None, (document.title, *document.section_path(start)))))
+    # "16 Options (zsh) › 16 Options" says it twice.
+    headings = (heading for heading in document.section_path(start) if not document.title.startswith(heading))
+    path = tuple(dict.fromkeys(filter(None, (document.title, *headings))))
     terms = [piece.text for piece in claims[0].evidence[0].context if piece.role is ContextRole.TERM]
     term = " › ".join(" ".join(text.split()) for text in terms)[:_TERM_CHARS]
     kind = _KINDS.get(claims[0].form) or _OF_BLOCK.get(block.kind, ExcerptKind.PROSE)

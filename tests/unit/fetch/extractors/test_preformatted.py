@@ -297,6 +297,7 @@ def test_notes_that_begin_like_a_message_are_notes() -> None:
         ("--continue::\n\tContinue the operation in progress.", "how to.txt"),
         ("Table of contents:\n\n  * Terminology\n", "how to.txt"),
         ("--\n\nThe targets are files.", "how to.txt"),
+        ("Ancestor\n    A changeset that can be reached from another.\n\nBookmark\n    A name of it.", "how to.txt"),
     ],
 )
 def test_a_text_without_a_title_is_called_by_the_name_of_its_file(text: str, title: str) -> None:

@@ -161,10 +161,23 @@ async def test_all_that_is_printed_is_quoted_and_each_part_says_what_became_of_i
     assert kinds == {ExcerptKind.PROSE}
 
 
-async def test_a_sentence_that_points_back_answers_only_behind_those_that_it_needs(bench: Any) -> None:
-    report = await bench(PAGES).service().run(Task("Where does a barn owl hunt, over meadows?"))
-    told = [sentence.text for sentence in report.summary.sentences]
-    assert told[:2] == ["A barn owl eats four mice a night.", "It hunts over meadows."]
+async def test_a_sentence_that_points_back_stands_behind_what_it_needs_and_not_in_the_short_answer(bench: Any) -> None:
+    made = {
+        "https://owls.test/": (
+            "# Barn owls\n\nKeepers of a barn owl write diaries of mice. It eats four mice on each night of a winter, "
+            "keepers say.\n\n## Winter\n\nA barn owl is in need of mice in winter."
+        )
+    }
+    report = await bench(made).service().run(Task("How many mice does a barn owl eat each night of winter, four?"))
+    needed, back, alone = (
+        "Keepers of a barn owl write diaries of mice.",
+        "It eats four mice on each night of a winter, keepers say.",
+        "A barn owl is in need of mice in winter.",
+    )
+    assert {sentence.text for sentence in report.summary.sentences} == {needed, alone}
+    (section,) = report.sections
+    told = [sentence.text for sentence in section.sentences]
+    assert told[told.index(needed) + 1] == back
 
 
 @pytest.mark.parametrize(
@@ -209,8 +222,11 @@ async def test_the_sentence_nearest_to_the_question_opens_the_answer(bench: Any)
     ]
 
 
-async def test_a_sentence_that_only_says_where_to_look_opens_no_answer(bench: Any) -> None:
-    page = "# Barn owls\n\nPlease see the barn owl handbook on barn owl boxes. A barn owl box hangs in a barn."
+@pytest.mark.parametrize(
+    "said", ["Please see", "For more on how barn owl boxes hang, see", "For barn owl boxes refer to"]
+)
+async def test_a_sentence_that_only_says_where_to_look_opens_no_answer(bench: Any, said: str) -> None:
+    page = f"# Barn owls\n\n{said} the barn owl handbook on barn owl boxes. A barn owl box hangs in a barn."
     report = await bench({"https://owls.test/": page}).service().run(Task("Where does a barn owl box hang?"))
     assert [sentence.text for sentence in report.summary.sentences] == ["A barn owl box hangs in a barn."]
 
@@ -224,14 +240,14 @@ async def test_a_word_that_only_begins_like_a_no_may_open_an_answer(bench: Any) 
 
 
 async def test_what_is_said_under_a_term_answers_behind_the_term(bench: Any) -> None:
-    told = "Seconds to wait for the first owl in the box. So many seconds to wait for the first owl are usual."
+    told = "Seconds to wait for the first owl in the box. For the first owl ten seconds to wait are usual."
     page = f"# Owl boxes\n\nowl_wait :: {told}"
     report = (
         await bench({"https://owls.test/": page}).service().run(Task("How many seconds to wait for the first owl?"))
     )
     said = [(sentence.label, sentence.text.split()[0]) for sentence in report.summary.sentences]
-    assert said == [("owl_wait", "Seconds"), ("", "So")]
-    assert "owl_wait: Seconds to wait" in report.markdown
+    assert said == [("owl_wait", "For"), ("", "Seconds")]
+    assert "owl_wait: For the first owl" in report.markdown
 
 
 async def test_one_step_of_several_opens_no_answer(bench: Any) -> None:
@@ -270,39 +286,6 @@ async def test_the_yes_to_another_question_opens_no_answer(bench: Any) -> None:
     ]
     below = report.markdown.partition("May a box hold a second brood?")[2]
     assert "Yes, a box supports a second brood of owls." in below, "under its own question it is told"
-
-
-async def test_what_points_back_stays_right_behind_what_it_needs_when_something_else_is_nearer(bench: Any) -> None:
-    made = {
-        "https://owls.test/": (
-            "# Barn owls\n\nIn winter a barn owl hunts mice in meadows near barns. "
-            "It hunts mice near barns in winter in meadows. "
-            "Mice are scarce then.\n\n## Winter of meadows\n\nA barn owl hunts mice in meadows in winter."
-        )
-    }
-    question = "Where does a barn owl hunt mice in winter, in meadows near barns?"
-    report = await bench(made).service().run(Task(question))
-    told = [sentence.text for sentence in report.summary.sentences]
-    assert told == [
-        "In winter a barn owl hunts mice in meadows near barns.",
-        "It hunts mice near barns in winter in meadows.",
-        "A barn owl hunts mice in meadows in winter.",
-    ]
-
-
-async def test_what_a_nearer_sentence_needs_before_it_does_not_open_for_that(bench: Any) -> None:
-    made = {
-        "https://owls.test/": (
-            "# Barn owls\n\nKeepers of a barn owl write diaries of mice. It eats four mice on each night of a winter, "
-            "keepers say.\n\n## Winter\n\nA barn owl is in need of mice in winter."
-        )
-    }
-    report = await bench(made).service().run(Task("How many mice does a barn owl eat each night of winter, four?"))
-    assert [sentence.text for sentence in report.summary.sentences] == [
-        "A barn owl is in need of mice in winter.",
-        "Keepers of a barn owl write diaries of mice.",
-        "It eats four mice on each night of a winter, keepers say.",
-    ]
 
 
 MODES = page_of(
