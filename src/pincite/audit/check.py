@@ -49,7 +49,7 @@ from pincite.domain.report import (
 )
 from pincite.ports import EvidenceSource
 from pincite.text.normalise import fold
-from pincite.urls.masking import mask_url
+from pincite.urls.masking import mask_secrets
 
 T = TypeVar("T")
 
@@ -315,7 +315,10 @@ class _Check:
             yield failed(f"{where}.url", f"is not an address of the capture {reference.snapshot_id}")
         if reference.accessed_at != snapshot.fetched_at:
             yield failed(f"{where}.accessed_at", f"the page was read at {short_utc_text(snapshot.fetched_at)}")
-        if reference.fetched_url and reference.fetched_url not in (snapshot.final_url, mask_url(snapshot.final_url)):
+        if reference.fetched_url and reference.fetched_url not in (
+            snapshot.final_url,
+            mask_secrets(snapshot.final_url),
+        ):
             yield failed(f"{where}.fetched_url", f"the page was read from {snapshot.final_url}")
         yield from note_problems(where, reference, snapshot)
         pages = self._pages.pages_of(reference.snapshot_id)

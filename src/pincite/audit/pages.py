@@ -26,7 +26,7 @@ from pincite.domain.library import ListedPage
 from pincite.domain.page import Document
 from pincite.ports import Fetch, WebArchive
 from pincite.urls.keys import page_key
-from pincite.urls.masking import mask_url
+from pincite.urls.masking import mask_secrets
 from pincite.verification.evidence import given_page
 
 # Which of the given pages is the one that a reference names: by its address, its file name or its title.
@@ -331,7 +331,7 @@ class _Page:
 async def _archived(url: str, dead: _Page, archive: WebArchive, fetch: Fetch) -> _Page:
     """What a public archive has of an address that is dead."""
     # The archive is public, and would be told the secret.
-    if mask_url(url) != url:
+    if mask_secrets(url) != url:
         return replace(dead, reason=f"{dead.reason}; no archive was asked, the address may hold a secret")
     try:
         copy = await archive.newest(url)

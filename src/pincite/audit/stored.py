@@ -12,7 +12,7 @@ from pincite.domain.page import Document, Excerpts, Kept, Snapshot
 from pincite.domain.report import ReportEvidence
 from pincite.ports import EvidenceSource
 from pincite.text.normalise import Folded, fold
-from pincite.urls.masking import MASK, mask_url
+from pincite.urls.masking import MASK, mask_secrets
 from pincite.verification.quotes import locate_folded
 
 
@@ -181,4 +181,4 @@ class StoredPages:
 def addresses(snapshot: Snapshot) -> tuple[str, ...]:
     """The addresses of a capture, also as reports print them."""
     own = (snapshot.url, snapshot.final_url, snapshot.canonical_url)
-    return (*own, *(mask_url(url) for url in own))
+    return (*own, *(mask_secrets(url) for url in own))

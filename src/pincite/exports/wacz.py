@@ -20,7 +20,7 @@ from pincite.domain.version import VERSION
 from pincite.exports.codec import dump_report, event_json
 from pincite.exports.warc_records import Record, capture_record, digest, provenance_record, stamp, text_record, warcinfo
 from pincite.ports import EvidenceSource
-from pincite.urls.masking import mask_secrets, mask_url
+from pincite.urls.masking import mask_secrets
 
 # A zip written byte for byte by rule: stored entries, one fixed time, no extras. The same files give the same bytes.
 #
@@ -157,10 +157,10 @@ def _without_secrets(snapshot: Snapshot) -> Snapshot:
     """The capture as it may leave: credentials in its addresses and headers masked, its id that of the real one."""
     return replace(
         snapshot,
-        url=mask_url(snapshot.url),
-        final_url=mask_url(snapshot.final_url),
-        canonical_url=mask_url(snapshot.canonical_url),
-        redirects=tuple(mask_url(url) for url in snapshot.redirects),
+        url=mask_secrets(snapshot.url),
+        final_url=mask_secrets(snapshot.final_url),
+        canonical_url=mask_secrets(snapshot.canonical_url),
+        redirects=tuple(mask_secrets(url) for url in snapshot.redirects),
         headers=tuple((name, mask_secrets(value)) for name, value in snapshot.headers),
         note=mask_secrets(snapshot.note),
     )
@@ -250,14 +250,14 @@ def _document_json(document: Reading) -> dict[str, Json]:
     """The reading without the credentials of addresses, which its id is not made of."""
     if not isinstance(document, Document):
         return {"document_id": document.document_id, "excerpts": to_json(document)}
-    links = tuple(replace(link, url=mask_url(link.url)) for link in document.links)
+    links = tuple(replace(link, url=mask_secrets(link.url)) for link in document.links)
     blocks = tuple(
-        replace(block, marks=tuple(replace(mark, href=mask_url(mark.href)) for mark in block.marks))
+        replace(block, marks=tuple(replace(mark, href=mask_secrets(mark.href)) for mark in block.marks))
         if any(mark.href for mark in block.marks)
         else block
         for block in document.blocks
     )
-    shown = replace(document, canonical_url=mask_url(document.canonical_url), links=links, blocks=blocks)
+    shown = replace(document, canonical_url=mask_secrets(document.canonical_url), links=links, blocks=blocks)
     return {"document_id": document.document_id, "document": to_json(shown)}
 
 

@@ -17,7 +17,7 @@ from pincite.fetch.politeness import retried
 from pincite.fetch.resolver import VettedResolver
 from pincite.fetch.robots_gate import Admission, Gate
 from pincite.ports import Clock
-from pincite.urls.masking import mask_url
+from pincite.urls.masking import mask_secrets
 from pincite.urls.parse import ParsedUrl
 from pincite.urls.policy import UrlPolicy, check_addresses, vet_url
 
@@ -118,7 +118,7 @@ class HostedScraper(ABC):
         return snapshot
 
     async def _admit(self, request: FetchRequest, url: str) -> Admission:
-        if mask_url(url) != url:
+        if mask_secrets(url) != url:
             raise InvalidUrl("a URL that holds a credential is not sent to another service", reason="secret_in_url")
         # Whatever networks the operator opened for this machine: no other service hears of an address in them.
         vet_url(url, policy=self._around.public)

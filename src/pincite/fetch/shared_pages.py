@@ -24,7 +24,7 @@ from pincite.ports import Clock
 from pincite.sharing.items import BODY_BYTES_MAX, Item, Kind, item_of
 from pincite.sharing.peers import Peer, Peers
 from pincite.urls.keys import page_key
-from pincite.urls.masking import mask_url
+from pincite.urls.masking import mask_secrets
 from pincite.urls.parse import host_matches, parse_url
 from pincite.urls.policy import ALL, Retention, UrlPolicy, vet_url
 
@@ -63,7 +63,7 @@ def why_not(snapshot: Snapshot, rules: ShareRules) -> str:
         ("varies", "accept-language" in dict(snapshot.headers).get("vary", "").lower()),
         ("not_kept_whole", snapshot.kept is not Kept.FULL or rules.retention.of(snapshot) is not Kept.FULL),
         ("too_large", len(snapshot.body) > BODY_BYTES_MAX),
-        ("secret_in_url", any(mask_url(url) != url for url in (snapshot.url, snapshot.final_url))),
+        ("secret_in_url", any(mask_secrets(url) != url for url in (snapshot.url, snapshot.final_url))),
         ("site_not_named", not all(_is_named(url, rules) for url in (snapshot.url, snapshot.final_url))),
     )
     return next((reason for reason, holds in reasons if holds), "")

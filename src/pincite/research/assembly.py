@@ -50,7 +50,7 @@ from pincite.research.state import LOW_CONFIDENCE, was_asked
 from pincite.research.tidying import conflicts_once, sections_once
 from pincite.text.context import context_of
 from pincite.text.fragments import fragment_url
-from pincite.urls import mask_url, registrable_domain
+from pincite.urls import mask_secrets, registrable_domain
 
 # Sites that an introduction names; the references name all.
 _MAX_SITES = 4
@@ -255,7 +255,7 @@ def _reference(n: int, page: ReadPage, evidence: Evidence) -> Reference:
         excerpt=citation.excerpt,
         author=document.byline or None,
         published_at=document.published_at,
-        fetched_url=fetched_url if (fetched_url := mask_url(snapshot.final_url)) != page.url else "",
+        fetched_url=fetched_url if (fetched_url := mask_secrets(snapshot.final_url)) != page.url else "",
         note=note,
     )
 

@@ -31,7 +31,7 @@ from pincite.research.state import GIVEN, Limits, in_period, page_key
 from pincite.runtime.call_context import RequestMeter, current_meter, metered
 from pincite.runtime.recovery import another_may_help
 from pincite.text.similarity import cluster
-from pincite.urls import mask_url, registrable_domain
+from pincite.urls import mask_secrets, registrable_domain
 
 # A page that allows less to be quoted (`nosnippet`, `max-snippet`) can't carry a claim; it stays a lead.
 _QUOTE_CHARS = 60
@@ -197,7 +197,7 @@ class PageReader:
         document = await self._documents.get(document_id)
         if snapshot is not None and document is None and snapshot.kept is Kept.EXCERPTS:
             raise Conflict(
-                f"of {mask_url(url)} only excerpts were kept, so this run can't be made again",
+                f"of {mask_secrets(url)} only excerpts were kept, so this run can't be made again",
                 reason="excerpts_only",
                 hint="pincite check compares its quotes with what was kept.",
             )
@@ -212,7 +212,7 @@ class PageReader:
             collected.leads.append(await self._unread(result, outcome))
             return
         # Credentials in the URL are masked where the page is cited; the stored capture keeps what was fetched.
-        url = mask_url(outcome.snapshot.canonical_url or outcome.snapshot.final_url or outcome.snapshot.url)
+        url = mask_secrets(outcome.snapshot.canonical_url or outcome.snapshot.final_url or outcome.snapshot.url)
         if page_key(url) in collected.known:
             await self._events.emit(EventType.PAGE_DUPLICATE, {"url": result.url, "of": url, "reason": "same_page"})
             return
@@ -307,4 +307,4 @@ def _rank(page: ReadPage, domain_quality: Mapping[str, float]) -> tuple[float, d
 
 def _lead(result: SearchResult, reason: str, code: str = "") -> Lead:
     snippet = " ".join(result.snippet.split())[:_LEAD_SNIPPET_CHARS]
-    return Lead(result.title or mask_url(result.url), mask_url(result.url), snippet, reason, code)
+    return Lead(result.title or mask_secrets(result.url), mask_secrets(result.url), snippet, reason, code)

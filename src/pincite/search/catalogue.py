@@ -110,11 +110,7 @@ class ProviderCard:
         return None if self.price is None else self.price.of(depth)
 
 
-def _usd(text: str) -> Decimal:
-    return Decimal(text)
-
-
-_FREE = Price(_usd("0"), _usd("0"))
+_FREE = Price(Decimal("0"), Decimal("0"))
 
 CATALOGUE: Mapping[str, ProviderCard] = {
     card.name: card
@@ -127,7 +123,9 @@ CATALOGUE: Mapping[str, ProviderCard] = {
             native=("domains", "dates", "topic", "depth", "answer", "region", "quotes"),
             max_results=20,
             rates=(within(100, 60),),
-            price=Price(_usd("0.008"), _usd("0.016"), free_usd_per_month=_usd("8"), note="1,000 credits a month free"),
+            price=Price(
+                Decimal("0.008"), Decimal("0.016"), free_usd_per_month=Decimal("8"), note="1,000 credits a month free"
+            ),
             fit={Intent.RESEARCH: 0.8, Intent.LOCAL: 0.8},
             other_fit=0.9,
             limits_text="100 a minute (development key), 1,000 (production)",
@@ -141,7 +139,7 @@ CATALOGUE: Mapping[str, ProviderCard] = {
             native=("domains", "dates", "topic", "region"),
             max_results=100,
             rates=(within(10, 1),),
-            price=Price(_usd("0.007"), _usd("0.007"), free_usd_per_month=_usd("10"), note="$10 a month free"),
+            price=Price(Decimal("0.007"), Decimal("0.007"), free_usd_per_month=Decimal("10"), note="$10 a month free"),
             fit={Intent.RESEARCH: 0.92, Intent.CURRENT_EVENT: 0.7, Intent.LOCAL: 0.65},
             other_fit=0.8,
             limits_text="10 a second",
@@ -154,7 +152,7 @@ CATALOGUE: Mapping[str, ProviderCard] = {
             native=("domains by operator", "dates", "topic", "language", "region", "quotes", FILE_TYPE, IN_TITLE),
             max_results=20,
             rates=(within(50, 1),),
-            price=Price(_usd("0.005"), _usd("0.005"), free_usd_per_month=_usd("5"), note="$5 a month free"),
+            price=Price(Decimal("0.005"), Decimal("0.005"), free_usd_per_month=Decimal("5"), note="$5 a month free"),
             limits_text="50 a second",
             query_chars=400,
         ),
@@ -177,7 +175,7 @@ CATALOGUE: Mapping[str, ProviderCard] = {
             ),
             max_results=100,
             rates=(within(50, 1),),
-            price=Price(_usd("0.001"), _usd("0.001"), note="Starter pack; above 10 results twice the price"),
+            price=Price(Decimal("0.001"), Decimal("0.001"), note="Starter pack; above 10 results twice the price"),
             limits_text="50 a second (Starter)",
         ),
         ProviderCard(
@@ -214,7 +212,7 @@ CATALOGUE: Mapping[str, ProviderCard] = {
             native=("domains", "dates", "topic", "region"),
             max_results=100,
             rates=(within(100, 60),),
-            price=Price(_usd("0.00198"), _usd("0.00198"), note="2 credits at the Standard plan"),
+            price=Price(Decimal("0.00198"), Decimal("0.00198"), note="2 credits at the Standard plan"),
             limits_text="10 a minute (free) to 10,000 (Scale)",
             query_chars=500,
         ),

@@ -14,7 +14,7 @@ from pincite.domain.citation import cut_on_word
 from pincite.domain.errors import InvalidUrl, PolicyRefusal
 from pincite.domain.frozen import dataclass
 from pincite.domain.search import LeftOut, Query, SearchInfo, SearchResponse, SearchResult
-from pincite.urls import DEFAULT, UrlPolicy, mask_url, vet_url
+from pincite.urls import DEFAULT, UrlPolicy, mask_secrets, vet_url
 
 # Engines give 150 to 400; longer extracts are cut to what a reader or a model skims.
 SNIPPET_CHARS = 400
@@ -113,7 +113,7 @@ def build_response(
 
 
 def _left_out(row: Row, why: str) -> LeftOut:
-    url = clean(mask_url(str(row.url).strip()[:_URL_CHARS]), _URL_CHARS)
+    url = clean(mask_secrets(str(row.url).strip()[:_URL_CHARS]), _URL_CHARS)
     return LeftOut(clean(row.title, _TITLE_CHARS) or url, url, why)
 
 

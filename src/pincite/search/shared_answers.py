@@ -23,7 +23,7 @@ from pincite.search.results import Row, build_response
 from pincite.search.store import TTL_S
 from pincite.sharing.items import Item, Kind, item_of
 from pincite.sharing.peers import Peer, Peers
-from pincite.urls import UrlPolicy, mask_url
+from pincite.urls import UrlPolicy, mask_secrets
 
 # Ten results of 300 characters of title, 400 of snippet and an address take 30 kB; fifty with an answer, 150.
 _BODY_BYTES_MAX: Final = 1_000_000
@@ -67,7 +67,7 @@ def item_of_stored(key: str, stored: Mapping[str, Json], contracts: Mapping[str,
     if now - at >= timedelta(seconds=min(TTL_S[kind], terms.cap_s())):
         return None
     # An address with a key in it stays at home.
-    results = tuple(hit for hit in response.results if mask_url(hit.url) == hit.url)
+    results = tuple(hit for hit in response.results if mask_secrets(hit.url) == hit.url)
     engines = tuple(
         ProviderAttempt(name, "ok")
         for name in dict.fromkeys(tried.provider for tried in response.info.providers_tried if tried.outcome == "ok")

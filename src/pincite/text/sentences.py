@@ -74,14 +74,10 @@ _REMEMBERED_CHARS = 2_000
 
 def sentences(text: str) -> tuple[Span, ...]:
     """The sentences of the text in order: trimmed, not empty, never overlapping, nothing but white space between."""
-    return _known(text) if len(text) <= _REMEMBERED_CHARS else _sentences(text)
+    return _sentences(text) if len(text) <= _REMEMBERED_CHARS else _sentences.__wrapped__(text)
 
 
 @lru_cache(maxsize=4096)
-def _known(text: str) -> tuple[Span, ...]:
-    return _sentences(text)
-
-
 def _sentences(text: str) -> tuple[Span, ...]:
     spans: list[Span] = []
     start = 0

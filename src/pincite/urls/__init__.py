@@ -2,7 +2,7 @@
 
 from pincite.urls.addresses import AddressPolicy
 from pincite.urls.keys import url_key, work_id
-from pincite.urls.masking import mask_secrets, mask_typed, mask_url
+from pincite.urls.masking import mask_secrets, mask_typed
 from pincite.urls.parse import ParsedUrl, host_matches, parse_url, registrable_domain
 from pincite.urls.policy import DEFAULT, UrlPolicy, mixed_script, vet_url
 
@@ -14,7 +14,6 @@ __all__ = [
     "host_matches",
     "mask_secrets",
     "mask_typed",
-    "mask_url",
     "mixed_script",
     "parse_url",
     "registrable_domain",

@@ -51,11 +51,6 @@ _TYPED_NAME = re.compile(
 MASK = "***"
 
 
-def mask_url(url: str) -> str:
-    """The URL with credential-like query values and user names replaced by `***`."""
-    return mask_secrets(url)
-
-
 def mask_all(value: Json) -> Json:
     """Plain JSON with the secrets of every URL in its texts masked."""
     match value:
@@ -70,7 +65,7 @@ def mask_all(value: Json) -> Json:
 
 
 def mask_secrets(text: str) -> str:
-    """The text with the secrets of every URL in it masked. Idempotent."""
+    """The text, or the URL, with credential-like query values and user names of URLs as `***`. Idempotent."""
     return _PAIR.sub(_masked, _USERINFO.sub(rf"\g<scheme>{MASK}@", text))
 
 
