@@ -211,7 +211,7 @@ class Worker:
 
 
 @asynccontextmanager
-async def background_worker(settings: Settings, limits: WorkerLimits | None = None) -> AsyncIterator[Worker]:
+async def background_worker(settings: Settings, limits: WorkerLimits | None) -> AsyncIterator[Worker]:
     """A worker that works while the block runs, beside a server. It starts with what was interrupted."""
     stopping = anyio.Event()
     async with open_worker(settings, limits) as worker, anyio.create_task_group() as tasks:

@@ -116,7 +116,7 @@ def _question(number: int, line: str) -> KnownQuestion:
 
 
 async def ask_all(
-    questions: Sequence[KnownQuestion], ask: Ask, done: Callable[[Answered], None] = lambda answered: None
+    questions: Sequence[KnownQuestion], ask: Ask, done: Callable[[Answered], None]
 ) -> tuple[Answered, ...]:
     """Each question asked, one after the other, so that times are comparable. An error of one ends only that one."""
     found = []

@@ -74,8 +74,6 @@ def _prose(text: str, known: set[str]) -> str:
     return _TAG.sub(r"\\<", plain)
 
 
-# A caller waits for a page; without an answer by then the Markdown by rules is given.
-DEADLINE_S: Final = 25.0
 # The same text gives the same Markdown: kept as long as the longest page stays fresh.
 KEPT: Final = timedelta(days=30)
 _NAMESPACE: Final = "page_markdown"
@@ -113,8 +111,9 @@ class ModelMarkdown:
         *,
         model: str,
         clean: Clean,
-        deadline_s: float = DEADLINE_S,
+        deadline_s: float,
     ) -> None:
+        # A caller waits for a page; without an answer by then the Markdown by rules is given.
         self._deadline_s = deadline_s
         self._clean = clean
         self._calls = calls

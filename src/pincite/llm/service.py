@@ -209,7 +209,7 @@ def _with_bill(error: ModelBadOutput, raw: RawAnswer, client: ModelClient) -> Mo
     )
 
 
-def bill_context(usage: ModelUsage, text: str = "") -> dict[str, str | int | None]:
+def bill_context(usage: ModelUsage, text: str) -> dict[str, str | int | None]:
     """The bill of a useless answer as an error's context."""
     cost = None if usage.cost_usd is None else str(usage.cost_usd)
     return {

@@ -64,9 +64,7 @@ def read_plan(text: str, constraints: Constraints = Constraints(), max_results: 
 
 
 def plan_parts(
-    rows: Sequence[dict[str, object]],
-    constraints: Constraints = Constraints(),  # noqa: B008  # frozen
-    max_results: int = 5,
+    rows: Sequence[dict[str, object]], constraints: Constraints, max_results: int
 ) -> tuple[SubQuestion, ...]:
     """The parts of a plan given as values: `question`, `queries`, `form`, `heading`, `after`. Errors: InvalidInput."""
     if not 1 <= len(rows) <= MAX_PARTS:

@@ -113,8 +113,8 @@ class RunLedger:
         clock: Clock,
         recorded: Mapping[str, str],
         *,
-        strict: bool = False,
-        lease: Lease | None = None,
+        strict: bool,
+        lease: Lease | None,
     ) -> None:
         self._store = store
         self._lease = lease

@@ -37,7 +37,7 @@ def label_of(name: str, account: str = "") -> str:
     return f"{name}#{account}" if account else name
 
 
-def limits_key(name: str, account: str = "") -> str:
+def limits_key(name: str, account: str) -> str:
     """Under which name the limiter and the breaker know an account at an engine."""
     return f"search:{label_of(name, account)}"
 

@@ -166,7 +166,7 @@ class Pace:
     """
 
     def __init__(
-        self, clock: Clock, usd_per_month: Decimal, *, burst_days: float = 1.0, buckets: Buckets | None = None
+        self, clock: Clock, usd_per_month: Decimal, *, burst_days: float = 1.0, buckets: Buckets | None
     ) -> None:
         self._clock = clock
         self._per_s = float(usd_per_month) / MONTH_S

@@ -215,9 +215,7 @@ def _parsed(value: bytes) -> dict[str, Json]:
 class RawAnswers:
     """Keeps the engines' raw answers for audit, where their terms (or the operator's contract) allow it."""
 
-    def __init__(
-        self, cache: Cache, clock: Clock, scope: str, terms: dict[str, Terms], *, mask: Mask = mask_typed
-    ) -> None:
+    def __init__(self, cache: Cache, clock: Clock, scope: str, terms: dict[str, Terms], *, mask: Mask) -> None:
         self._cache = cache
         self._clock = clock
         self._namespace = f"search/raw/{scope}"

@@ -125,7 +125,7 @@ async def open_events(database: Database, scope: str, run_id: str, epoch: int, c
     return SqlEvents(database, scope, run_id, epoch, clock, await database.read(scope, read))
 
 
-def read_events(tx: Transaction, run_id: str, after: int = 0, limit: int | None = None) -> tuple[Event, ...]:
+def read_events(tx: Transaction, run_id: str, after: int, limit: int | None = None) -> tuple[Event, ...]:
     """The events of a run numbered above `after`, in order."""
     query = tx.select(events).where(events.c.run_id == run_id, events.c.seq > after).order_by(events.c.seq)
     return tuple(_event(row) for row in tx.run(query if limit is None else query.limit(limit)))

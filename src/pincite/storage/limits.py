@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pincite.domain.errors import Internal
 from pincite.ports import Clock
-from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
+from pincite.runtime.breaker import BreakerRules
 from pincite.runtime.limiter import Ask
 from pincite.storage.tables import FileTables, Tables, TextStatements
 
@@ -159,7 +159,7 @@ _OPEN: Final = f"UPDATE breakers SET opened = opened + 1, open_until_s = :until_
 class TableBreaker:
     """Implements `ports.Breaker` for all workers: closed, open for a cool-down that doubles, then one probe."""
 
-    def __init__(self, tables: Tables, rules: BreakerRules = DEFAULT_RULES) -> None:
+    def __init__(self, tables: Tables, rules: BreakerRules) -> None:
         self._tables = tables
         self._rules = rules
 

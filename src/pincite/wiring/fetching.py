@@ -59,7 +59,7 @@ async def build_fetch(
     stores: "Stores",
     extractor: Extractor,
     library_extractor: Extractor,
-    peers: "Peers | None" = None,
+    peers: "Peers | None",
 ) -> "FetchService":
     """The service: pages of these libraries come from there, all others from the network unless `offline`.
 

@@ -284,7 +284,7 @@ class Parts(OpenStores):
             return None
         return self._passing_calls(model, ledger)
 
-    def _passing_calls(self, model: LanguageModel, ledger: Ledger | None = None) -> "ModelCalls":
+    def _passing_calls(self, model: LanguageModel, ledger: Ledger | None) -> "ModelCalls":
         from pincite.runtime.ledger import PassingLedger
 
         budget = self.settings.budget

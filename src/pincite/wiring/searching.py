@@ -247,9 +247,7 @@ def _fit(name: str, settings: Settings) -> "dict[Intent, float]":
     }
 
 
-def within_budget(
-    search: "SearchService | None", ledger: Ledger, budget: Budget, *, priority: int = INTERACTIVE
-) -> Search | None:
+def within_budget(search: "SearchService | None", ledger: Ledger, budget: Budget, *, priority: int) -> Search | None:
     """The service for a run: what a search will cost is held back before each call, and turns are waited for."""
     from pincite.research.state import QUEUE_WAIT_S
     from pincite.search.spending import BudgetedSearch, RunSpending

@@ -48,7 +48,7 @@ class ServerServices:
         hooks: "WebhookSender",
         database: "Database",
         clock: Clock,
-        buckets: "Buckets | None" = None,
+        buckets: "Buckets | None",
     ) -> None:
         self.memory = memory
         self.hooks = hooks

@@ -156,7 +156,7 @@ class Sharing:
         stores: Stores,
         cache: CountedCache,
         signer: Signer,
-        team: Cache | None = None,
+        team: Cache | None,
     ) -> None:
         from pincite.fetch.shared_pages import ShareRules
         from pincite.search.store import AnswerStore, Scopes

@@ -46,13 +46,13 @@ class DirectBackend:
         turns: HostTurns,
         clock: Clock,
         *,
-        limits: FetchLimits | None = None,
+        limits: FetchLimits,
     ) -> None:
         self._client = client
         self._gate = gate
         self._turns = turns
         self._clock = clock
-        self._limits = limits or FetchLimits()
+        self._limits = limits
 
     async def fetch(self, request: FetchRequest) -> Snapshot:
         """The page at the end of the redirects; failures that may pass were tried again.

@@ -39,7 +39,7 @@ def bundle(
     print_result({"bundle": str(output), "size_bytes": size_bytes}, said, as_json=as_json)
 
 
-def write_bundle(run_id: str, output: Path, home: Path | None, evidence: str = "full") -> int:
+def write_bundle(run_id: str, output: Path, home: Path | None, evidence: str) -> int:
     """Write the run's bundle to `output`; its size in bytes."""
     vet_output(output, wanted=BUNDLE)
     from pincite.settings import load_settings

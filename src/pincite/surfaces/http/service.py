@@ -222,8 +222,8 @@ class Service(RunManager):
         keys: KeyRing,
         groups: TaskGroups,
         *,
-        limits: ServerLimits | None = None,
-        hand_over: bool = False,
+        limits: ServerLimits | None,
+        hand_over: bool,
     ) -> None:
         super().__init__(open_engine, groups, limits=limits, hand_over=hand_over)
         self.keys = keys
