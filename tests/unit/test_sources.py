@@ -37,6 +37,7 @@ def test_a_server_does_not_ask_duckduckgo_by_itself(tmp_path: Path) -> None:
         resolve_sources(settings(tmp_path, serving=True))
     assert missing.value.reason == "no_search_provider"
     assert "TAVILY_API_KEY" in missing.value.hint
+    assert "PINCITE_SOURCE=bundled" in missing.value.hint
     assert "PINCITE_DUCKDUCKGO" in missing.value.hint
     with pytest.raises(InvalidSetting, match="DuckDuckGo is off") as named:
         resolve_sources(settings(tmp_path, serving=True, source="duckduckgo"))

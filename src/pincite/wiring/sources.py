@@ -148,5 +148,6 @@ def _without_a_key(settings: Settings) -> str:
     raise InvalidSetting(
         "no search engine is set up, and DuckDuckGo is off" + (" on servers" if settings.is_server else ""),
         reason="no_search_provider",
-        hint=f"Set the key of an engine (such as TAVILY_API_KEY) or SEARXNG_URL. {_TURN_ON}",
+        hint="Set the key of an engine (such as TAVILY_API_KEY) or SEARXNG_URL, or search pages of your own "
+        f"(PINCITE_SOURCE=local:FOLDER) or those that come with Pincite (PINCITE_SOURCE=bundled). {_TURN_ON}",
     )

@@ -11,11 +11,13 @@ from typing import Any, Final
 
 import anyio
 from fastapi import FastAPI, Request
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
-from pincite.domain.errors import PinciteError
+from pincite.domain.errors import ExtraNotInstalled, PinciteError
 from pincite.engine import Engine
+from pincite.runtime.system import install_extra
 from pincite.surfaces.engines import Account
 from pincite.surfaces.http.gate import replayed
 from pincite.surfaces.http.responses import answer
@@ -160,13 +162,20 @@ class Endpoint:
             yield
 
 
+async def _missing(request: Request) -> Response:
+    error = ExtraNotInstalled("the MCP tools need the mcp package", hint=f"Run: {install_extra('mcp')}")
+    return answer(request, error)
+
+
 class Assistants:
-    """The endpoints of an application. None where the extra `[mcp]` is missing."""
+    """The endpoints of an application. Where the extra `[mcp]` is missing they say how to install it."""
 
     def __init__(self, app: FastAPI) -> None:
         self._endpoints = {path: Endpoint(profile) for path, profile in PATHS.items()} if find_spec("mcp") else {}
-        for path, endpoint in self._endpoints.items():
-            app.router.routes.append(Route(path, endpoint, include_in_schema=False))
+        for path in PATHS:
+            endpoint = self._endpoints.get(path, _missing)
+            methods = ["GET", "POST", "DELETE"] if endpoint is _missing else None
+            app.router.routes.append(Route(path, endpoint, methods=methods, include_in_schema=False))
 
     @asynccontextmanager
     async def open(self, service: Service) -> AsyncIterator[None]:

@@ -42,6 +42,7 @@ _HINTS = {
     "INSUFFICIENT_EVIDENCE": "GET /v1/research/{id} says where the run stands; POST .../resume goes on with it.",
 }
 _SAID = {404: "there is nothing at this path", 405: "this path does not take this method"}
+_PATHS_HINT = "/docs lists every path and the methods it takes."
 
 
 def install(app: FastAPI) -> None:
@@ -124,7 +125,9 @@ def _in_words(item: Mapping[str, Any]) -> str:
 async def _http(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     kind = _BY_STATUS.get(status, InvalidInput if status < 500 else Internal)
-    reply = answer(request, kind(_SAID.get(status, str(getattr(error, "detail", error)))), status)
+    said = _SAID.get(status)
+    told = kind(said, hint=_PATHS_HINT) if said else kind(str(getattr(error, "detail", error)))
+    reply = answer(request, told, status)
     for name, value in (getattr(error, "headers", None) or {}).items():
         reply.headers[name] = value  # which methods are allowed, with 405
     return reply

@@ -53,6 +53,26 @@ async def test_bad_requests_get_a_problem_document(
     assert answer.json()["request_id"] == answer.headers["x-request-id"]
 
 
+@pytest.mark.parametrize(("path", "status"), [("/v1/nothing", 404), ("/v1/search", 405)])
+async def test_a_wrong_path_or_method_is_told_where_all_are_listed(
+    client: httpx2.AsyncClient, path: str, status: int
+) -> None:
+    answer = await client.get(path)
+    assert (answer.status_code, "/docs" in answer.json()["hint"]) == (status, True)
+
+
+async def test_the_mcp_path_names_the_extra_that_is_missing(
+    made_app: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pincite.surfaces.http.assistants.find_spec", lambda name: None)
+    transport = httpx2.ASGITransport(app=made_app(tmp_path))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8787") as without:
+        for path in ("/mcp", "/mcp/chatgpt"):
+            answer = await without.post(path, json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+            assert (answer.status_code, answer.json()["code"]) == (501, "EXTRA_NOT_INSTALLED")
+            assert "[mcp]" in answer.json()["hint"]
+
+
 @pytest.mark.parametrize("path", [
     "/v1/search", "/v1/fetch", "/v1/audit", "/v1/summarize", "/v1/check", "/v1/research", "/v1/research/plan",
     "/v2/scrape", "/v2/search", "/tavily/search", "/v1/chat/completions", "/v1/responses",
