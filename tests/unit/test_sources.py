@@ -99,7 +99,7 @@ async def test_the_engines_of_a_server_know_that_they_serve(tmp_path: Path, monk
 
 
 async def test_a_folder_is_read_when_its_run_is_worked_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(libraries, "_TOLD_EVERY_S", 0.0)
+    monkeypatch.setattr(libraries, "_REPORT_EVERY_S", 0.0)
     folder = tmp_path / "notes"
     folder.mkdir()
     for name in ("one", "two"):
