@@ -164,12 +164,10 @@ def _answer_lines(
     items: Sequence[VerifiedClaim], labels: Mapping[str, str], documents: Mapping[str, Document]
 ) -> Iterator[Line]:
     """The lines of the short answer; "Seconds to wait for it" says nothing without the term that it is said of."""
-    before = ""
     for item in items:
         is_entry = any(piece.role is ContextRole.TERM for piece in item.claim.evidence[0].context)
-        label = (_under(item, labels, documents) if is_entry else _label(item, labels)).rstrip(" :")
-        yield Line(item.claim.text, (item,), "" if is_entry and label == before else label)
-        before = label
+        label = _under(item, labels, documents) if is_entry else _label(item, labels)
+        yield Line(item.claim.text, (item,), label.rstrip(" :"))
 
 
 def _tells_figure(item: VerifiedClaim, documents: Mapping[str, Document]) -> bool:

@@ -209,8 +209,11 @@ async def test_the_sides_of_a_comparison_bring_only_what_answers_the_comparison(
     assert "most common values" not in shown
 
 
-async def test_the_sentence_nearest_to_the_question_opens_the_answer(bench: Any) -> None:
-    page = "# Barn owls\n\nEach night a barn owl eats mice. All in all a barn owl eats four mice each night of winter."
+async def test_the_sentence_nearest_to_the_question_opens_the_answer_and_each_passage_gives_one(bench: Any) -> None:
+    page = (
+        "# Barn owls\n\nEach night a barn owl eats mice. By night a barn owl eats.\n\n## Winter\n\n"
+        "All in all a barn owl eats four mice each night of winter."
+    )
     report = (
         await bench({"https://owls.test/": page})
         .service()
@@ -246,8 +249,8 @@ async def test_what_is_said_under_a_term_answers_behind_the_term(bench: Any) -> 
         await bench({"https://owls.test/": page}).service().run(Task("How many seconds to wait for the first owl?"))
     )
     said = [(sentence.label, sentence.text.split()[0]) for sentence in report.summary.sentences]
-    assert said == [("owl_wait", "For"), ("", "Seconds")]
-    assert "owl_wait: For the first owl" in report.markdown
+    assert said == [("owl_wait", "Seconds")]
+    assert "owl_wait: Seconds to wait" in report.markdown
 
 
 async def test_one_step_of_several_opens_no_answer(bench: Any) -> None:
