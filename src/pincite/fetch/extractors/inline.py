@@ -60,6 +60,8 @@ _FUNCTION = re.compile(
 # Several notes at one place. Figures in a list are no power, and letters in one are none of the figure before them.
 _NOTED_FIGURES = re.compile(r"[1-9]\d{0,2}(?:\s?[,;–-]\s?[1-9]\d{0,2})+")
 _NOTED_LETTERS = re.compile(r"[a-z](?:\s?[,;–-]\s?[a-z])+", re.IGNORECASE)
+# What would go on with the figure before it, or be subtracted from it.
+_LOWERED = re.compile(r"[+\-−–]?\w")
 _WORD_OR_BRACKET = re.compile(r"(?:[^\W\d_]{2}|\))\Z")
 _DECIMAL = re.compile(r"\d[.,]\d+\Z")
 # What a link inside the page says when it is the mark of a note; numbers of pages and lines are no longer.
@@ -184,7 +186,7 @@ class InlineReader:
             case "sub":
                 # A figure below a figure is written with an underscore; below a letter (CO2) custom writes none.
                 said = "".join(element.itertext()).strip()
-                if self.text.last.isdigit() and said[:1].isalnum():
+                if self.text.last.isdigit() and _LOWERED.match(said):
                     self.text.add("_")
                 self._begin(element, MarkKind.SUBSCRIPT)
             case "math" | "math-tex":
@@ -238,8 +240,12 @@ class InlineReader:
         self._begin(element, MarkKind.SUPERSCRIPT, closing=closing)
 
     def _is_reference(self, element: HtmlElement, said: str, last: str) -> bool:
-        if any((anchor.get("href") or "").startswith("#") for anchor in element.iter("a")):
-            return True
+        for anchor in element.iter("a"):
+            href = anchor.get("href") or ""  # a power is no link
+            if href.startswith("#") or (
+                href and _NUMBERING.fullmatch(said) and "".join(anchor.itertext()).strip() == said
+            ):
+                return True
         parent = element.getparent()
         linked = parent is not None and parent.tag == "a" and "#" in (parent.get("href") or "")
         if (

@@ -99,6 +99,8 @@ def test_a_formula_nested_without_end_keeps_its_words() -> None:
             "10^6 of C2",
         ),
         ("1<span><sup>1</sup><span>⁄</span><sub>2</sub></span> or 2<span><i>3</i>⁄<i>4</i></span>", "1 1⁄2 or 2 3⁄4"),
+        ("5.1<sub>−0.2</sub><sup>+0.3</sup> or 5.1<sup>+0.3</sup><sub>−0.2</sub>", "5.1_−0.2^+0.3 or 5.1^+0.3_−0.2"),
+        ("14<sup><a href='https://notes.example/5'>5</a></sup>, 2<sup><a href='/n'>nd</a></sup>", "14[5], 2nd"),
         ("<time>4 March</time><time>5 March</time>", "4 March 5 March"),
         ("10<sup>-3</sup><i>m</i>", "10^-3 m"),
         ("2<sup>n-1</sup>5", "2^(n-1) 5"),
