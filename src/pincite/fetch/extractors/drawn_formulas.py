@@ -4,7 +4,7 @@ What a sighted reader has before them is drawn; the formula itself stands hidden
 in the picture's alternative text (TeX), or in the script that was rendered. Each formula is read once.
 
 Source: MediaWiki's Math extension (`mwe-math-*`), MathJax 2 (`MathJax*` before `script type=math/tex`), Sphinx's
-imgmath, Doxygen, WordPress, Moodle (class names of pictures of formulas).
+imgmath, Doxygen, WordPress, Moodle (class names of pictures of formulas); KaTeX (`katex-html`).
 """
 
 import re
@@ -13,6 +13,7 @@ from lxml.html import HtmlElement
 
 from pincite.fetch.extractors.dom import Page, remove
 from pincite.fetch.extractors.formulas import math_text
+from pincite.fetch.extractors.katex import katex_formula
 
 _PICTURE_CLASSES = frozenset(
     {"latex", "tex", "texrender", "math", "formulaInl", "formulaDsp"}
@@ -38,6 +39,9 @@ def settle_formulas(page: Page) -> None:
     if "<math" in source and "<img" in source:
         for formula in list(page.root.iter("math")):
             _unveil(formula)
+    if "katex-html" in source:
+        for drawn in [span for span in page.root.iter("span") if span.get("class") == "katex-html"]:
+            _settle_katex(drawn)
     if any(name in source for name in _PICTURE_CLASSES):
         for picture in list(page.root.iter("img")):
             _settle_picture(picture)
@@ -56,6 +60,16 @@ def _settle_rendered(formula: HtmlElement) -> None:
             remove(formula)
             return
         drawn = before
+
+
+def _settle_katex(drawn: HtmlElement) -> None:
+    """Spans of KaTeX without the MathML that it sets beside them as a rule."""
+    holder = drawn.getparent()
+    if holder is None or next(holder.iter("math"), None) is not None:
+        return
+    formula = katex_formula(drawn)
+    formula.tail = drawn.tail
+    holder.replace(drawn, formula)
 
 
 def _unveil(formula: HtmlElement) -> None:

@@ -35,7 +35,7 @@ _SCREEN_READER_CLASSES = frozenset(
 _HEARD_SIGNS = frozenset("/ ⁄ ∕ + . ,".split())
 
 # A price, a count, a mark out of five; what says more, or is built of blocks, is none.
-_PHRASES = frozenset("span del ins s b strong em i small bdi data time sup sub nobr".split())
+_PHRASES = frozenset("span del ins s b strong em i small bdi data time sup sub".split())
 _PHRASE_CHARS, _PHRASE_WORDS = 40, 2
 _LETTERS = re.compile(r"[^\W\d_]+")
 _BLOCKS = ("div", "p", "li", "table", "h1", "h2", "h3", "h4", "h5", "h6", "a", "button", "math")
