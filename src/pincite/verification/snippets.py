@@ -15,8 +15,10 @@ from pincite.text.normalise import fold
 from pincite.text.tokens import is_stop
 from pincite.verification.facts import ADDRESS, FactFinding, FactKind, FactOutcome
 
-# An option with its dashes is one name: `--no-ff` is not `--ff`. Numbers keep their unit (64MB, 0.01).
-_TOKEN: Final = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*|\d[\w.]*\w|\d|[^\W\d]\w*")
+# An option with its dashes is one name: `--no-ff` is not `--ff`. Numbers keep their unit (64MB, 0.01) and the minus
+# at them, where nothing stands before it that they are taken from.
+_TOKEN: Final = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*|(?:(?<![\w)\]}-])-)?(?:\d[\w.]*\w|\d)|[^\W\d]\w*")
+_NUMBER: Final = re.compile(r"-?\d")
 # What is to be filled in by who types it.
 _PLACEHOLDER: Final = re.compile(r"<[A-Za-z][\w -]*>")
 # States something in words, beside the code. `#include`, `--option`, `git checkout -- FILE` and `cd x ; ls` are none.
@@ -50,7 +52,7 @@ def check_code(code: str, evidence: Sequence[str]) -> tuple[FactFinding, ...]:
     own = _set_by_itself(bare)
     stand = {token for text in evidence for token in _tokens(text)}
     found = [
-        _finding(FactKind.NUMBER if token[0].isdigit() else FactKind.IDENTIFIER, token, there=token in stand)
+        _finding(FactKind.NUMBER if _NUMBER.match(token) else FactKind.IDENTIFIER, token, there=token in stand)
         for token in dict.fromkeys(_tokens(bare))
         if token not in own and not (token.islower() and is_stop(token))
     ]
@@ -95,6 +97,7 @@ def _addresses(text: str) -> list[str]:
 
 
 def _set_by_itself(code: str) -> frozenset[str]:
-    named = {name for groups in _NAMED.findall(code) for name in _NAME.findall(" ".join(groups))}
+    # To set it twice is no use: a setting that stands in two sections is one that a passage must have.
+    named = Counter(name for groups in _NAMED.findall(code) for name in _NAME.findall(" ".join(groups)))
     used = Counter(_tokens(code))
-    return frozenset({name for name in named if used[name] > 1} | set(_DEFINED.findall(code)))
+    return frozenset({name for name, times in named.items() if used[name] > times} | set(_DEFINED.findall(code)))

@@ -33,6 +33,8 @@ def missing(code: str) -> list[str]:
         "def tidy_up(depot):\n    return depot",
         "depot tidy https://depot.test/carts",
         "depot tidy -- carts ; depot tidy",
+        "carts = pool.carts()\ncarts = carts[4]",
+        "print(carts[4]-4, carts - 4)",
     ],
 )
 def test_what_the_passages_have_and_what_the_code_sets_itself_stands(code: str) -> None:
@@ -51,6 +53,9 @@ def test_what_the_passages_have_and_what_the_code_sets_itself_stands(code: str) 
         ("cart_limit = 64", ["64"]),
         ("carts_limit = 64MB", ["carts_limit"]),  # set and never used: a setting's name
         ("found = pool.carts()", ["found"]),
+        ("[depot]\ncarts_limit = 64MB\n[pool]\ncarts_limit = 64MB", ["carts_limit"]),  # set twice is no use
+        ("depot.Pool(max_carts=-4)", ["-4"]),
+        ("depot tidy -4", ["-4"]),
         ("-- carts\ndepot tidy", ["-- carts"]),
         ("; carts\ndepot tidy", ["; carts"]),
         ("depot tidy https://depot.test/carts/load", ["https://depot.test/carts/load"]),
