@@ -85,13 +85,13 @@ def find_references(text: str) -> tuple[list[ListedReference], list[tuple[int, i
     lines = lines_of(text)
     entries: list[ListedReference] = []
     spans: list[tuple[int, int]] = []
-    inside = False
+    inside = bare = numbered = False  # `bare`: in a list without a heading; `numbered`: its last entry had a number
     index = 0
     unnamed = {_closing_list(lines), *_cited_lists(lines), *_lists_of_links(lines)}
     while index < len(lines):
         line = lines[index]
         if index in unnamed:
-            inside = True
+            inside, bare = True, bare or not inside
             spans += _caption(lines, index)
         if _LINKS_ONLY.match(line.text):
             spans.append((line.start, line.end))
@@ -103,18 +103,21 @@ def find_references(text: str) -> tuple[list[ListedReference], list[tuple[int, i
         # Entries stand under this heading, and not text about sources.
         below = [line.text for line in lines[index + 1 : index + 6] if line.text.strip()][:2]
         if _HEADING.match(line.text) and any(_match(text, inside=True) is not None for text in below):
-            inside = True
+            inside, bare = True, False
             spans.append((line.start, line.end))
             index += 1
             continue
-        if inside and _ANY_HEADING.match(line.text):
-            inside = False
+        # What follows such a list and has no number is text again: "It closes in 2030." is no author of that year.
+        follows = numbered and index > 0 and not lines[index - 1].text.strip() and _number(line.text) is None
+        if inside and (_ANY_HEADING.match(line.text) or (follows and line.text.strip())):
+            inside = bare = numbered = False
         entry = _entry(lines, index, inside=inside)
         if entry is None:
             inside = inside and (not line.text.strip() or _URL.search(line.text) is not None)
             index += 1
             continue
         reference, index = entry
+        numbered = bare and reference.key.isdigit()
         entries.append(reference)
         spans.append((reference.start, reference.end))
     return entries, spans

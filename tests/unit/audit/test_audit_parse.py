@@ -52,6 +52,28 @@ def test_markers_belong_to_their_sentence(body: str, expected: list[tuple[str, l
     assert cites(body + LIST) == expected
 
 
+def test_a_list_before_more_text_is_one_of_references_where_half_of_it_has_addresses() -> None:
+    entries = "1. First page. https://one.com/a\n2. A book of the park, 2019\n"
+    text = f"It opened in 2019 [1]. It makes power [2].\n\n{entries}\nIt closes in 2030.\n"
+    assert cites(text) == [OPENED, POWER, ("It closes in 2030.", [], [])]
+    steps = entries.replace(" https://one.com/a", "")
+    assert len(cites(text.replace(entries, steps))) > 3, "two steps are no references"
+
+
+def test_what_stands_without_a_number_under_the_heading_of_a_list_is_a_reference() -> None:
+    text = "It opened in 2019 [1].\n\n## References\n\n1. First page. https://one.com/a\n\nNorr, Anna. Parks. 2020.\n"
+    assert [r.text for r in parse_report(text).references] == [
+        "First page. https://one.com/a",
+        "Norr, Anna. Parks. 2020.",
+    ]
+
+
+def test_a_heading_about_sources_is_no_list_for_the_entry_above_it() -> None:
+    text = "1. Buy coal of https://one.com/a\n## Sources\nThe park draws on two rivers.\n"
+    assert "The park draws on two rivers." in [claim for claim, _, _ in cites(text)]
+    assert [s.claim for s in parse_report(text).sentences if s.heading] == ["Sources"]
+
+
 def test_inline_links_and_bare_urls_are_citations() -> None:
     found = cites(
         "It [opened in 2019](https://one.com/a). More is at https://two.com/b. ([three](https://three.com/c))"

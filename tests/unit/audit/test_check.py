@@ -62,6 +62,7 @@ def test_a_sound_report_passes() -> None:
     assert (counts.quotes, counts.documents, counts.snapshots) == (9, 2, 2)
     assert (counts.sentences, counts.claims, counts.references) == (11, 7, 2)
     assert result.proofs == {"quoted": 3, "entailed": 5, "derived": 1}
+    assert result.kept == {"full": 2}
     assert [(j.judge, j.sentences, str(j.first.date())) for j in result.judged] == [("label-judge", 7, "2026-11-21")]
     assert check_report(json.loads(dump_report(empty_report())), SAMPLE).status is CheckStatus.PASSED
 
