@@ -151,7 +151,11 @@ class ModelHub:
                 except httpx2.TimeoutException:
                     raise Timeout("the model hub did not answer in time", reason="model_hub") from None
                 except httpx2.HTTPError:
-                    raise NetworkError("the model hub can't be reached", reason="connect") from None
+                    raise NetworkError(
+                        "the model hub can't be reached",
+                        hint="Check whether this machine is online, then do it again.",
+                        reason="connect",
+                    ) from None
         return commit, hashes
 
     async def _announced(self, client: "httpx2.AsyncClient", place: str) -> _Announced:
