@@ -1,5 +1,6 @@
 """A composed section as blocks: which sentence stands where, and what stands there when it can't be printed."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -11,7 +12,7 @@ from pincite.domain.layout import BlockForm, ReportBlock
 from pincite.research.assembly import DraftedSection, Line
 from pincite.research.model.outputs import ComposedBlock, ComposedSentence
 from pincite.research.model.sentences import Checked, Proposed
-from pincite.research.model.wording import in_code, links_in, unmarked
+from pincite.research.model.wording import beside_code, in_code, links_in, unmarked
 from pincite.text.context import points_back
 from pincite.text.instructions import is_flagged
 
@@ -150,9 +151,16 @@ def _table(block: ComposedBlock, propose: Propose) -> tuple[Planned | None, list
             cell = row.cells[place] if place < len(row.cells) else None
             told = cell is not None and cell.text.strip(" -–—")
             items.append((replace(propose(cell), row=name, column=column),) if cell is not None and told else ())
-    code = dict.fromkeys(name for text in (*block.header, *(row.name for row in block.rows)) for name in in_code(text))
+    labels = [*block.header, *(row.name for row in block.rows)]
+    code = dict.fromkeys(name for text in labels for name in in_code(text) if _is_code_in_all(name, labels))
     made = Planned(BlockForm.TABLE, tuple(items), header, tuple(names), tuple(code)) if names else None
     return made, over
+
+
+def _is_code_in_all(name: str, labels: Sequence[str]) -> bool:
+    """Whether no other row or column has as a plain word what one sets as code ("`check`", "By hand, with a check")."""
+    word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    return not any(word.search(beside_code(text)) for text in labels)
 
 
 def _name(text: str) -> str:

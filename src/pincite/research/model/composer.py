@@ -22,7 +22,8 @@ from pincite.text.tokens import token_estimate
 # A further look adds what was missing: new pages, for a few parts. Of half of the room (11,000 tokens) a reader in the
 # seat used seven lines.
 _FURTHER_SHARE: Final = 0.33
-# The list of what is on offer takes its tokens from the room, down to this share.
+# The list of what is on offer takes its tokens from the room, down to this share: pages that need no more than that are
+# shown whole, and no model is asked to choose.
 _LEAST_SHARE: Final = 0.6
 _RUN: Final = re.compile(r"p(\d{1,5})(?:-p?(\d{1,5}))?(?:(\+)(\d{0,3}))?")
 # With less of the pages in sight nobody can compose a report.
@@ -116,7 +117,7 @@ class Composer:
         None where all of it may be shown anyway, and where no model chooses: then words decide.
         """
         offers = await anyio.to_thread.run_sync(self._manuscript.book.offers, pages, asked)
-        if sum(offer.tokens for offer in offers) <= room:
+        if sum(offer.tokens for offer in offers) <= _LEAST_SHARE * room:
             return (), room
         listed = _listed(offers, pages)
         size = sum(token_estimate(f"{name}: {text}") for material in listed for name, text in material.lines)

@@ -8,9 +8,10 @@ from pincite.domain.model import ModelInfo, ModelRole
 
 # Instructions with the schema of the answer.
 _PLAN_TOKENS, _CHOOSE_TOKENS, _COMPOSE_TOKENS, _JUDGE_TOKENS = 1_000, 700, 2_400, 1_900
-# Of a standard report: sentences, items and cells, of which a judge takes 24 at once.
-_STATEMENTS = 80
-_CALLS_OF_JUDGE = 4
+# Of a standard report: sentences, items and cells, section by section; and of what a second round adds or changes
+# (runs of a strong reader: 5 to 9 calls of the judge, 18,000 to 31,000 tokens).
+_STATEMENTS, _MORE_STATEMENTS = 80, 30
+_CALLS_OF_JUDGE, _MORE_CALLS = 4, 3
 # A statement with its lines, and what is said of it.
 _SHOWN_TOKENS, _SAID_TOKENS = 150, 30
 
@@ -35,12 +36,13 @@ def expected(infos: dict[ModelRole, ModelInfo], budget: Budget, source_tokens: i
     """
     again = min(max(budget.rounds or 1, 1), 2) - 1
     repairs = 2
+    statements, judgings = _STATEMENTS + again * _MORE_STATEMENTS, _CALLS_OF_JUDGE + again * _MORE_CALLS
     shares = {
         ModelRole.PLANNER: (1, _PLAN_TOKENS, 600),
         ModelRole.VERIFIER: (
-            _CALLS_OF_JUDGE,
-            _CALLS_OF_JUDGE * _JUDGE_TOKENS + _STATEMENTS * _SHOWN_TOKENS,
-            _STATEMENTS * _SAID_TOKENS,
+            judgings,
+            judgings * _JUDGE_TOKENS + statements * _SHOWN_TOKENS,
+            statements * _SAID_TOKENS,
         ),
         ModelRole.WRITER: (
             2 * (1 + again) + repairs,

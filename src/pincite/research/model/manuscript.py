@@ -99,8 +99,9 @@ class Manuscript:
             yield from sentences_of(section)
 
     def words(self) -> int:
-        """How long it is, tables included."""
-        return sum(len(text.split()) for text in self.texts())
+        """How long it is, headings and tables included."""
+        headings = (section.heading for section in self.sections)
+        return sum(len(text.split()) for text in (*self.texts(), *headings))
 
     def texts(self) -> Iterator[str]:
         """All that was written: sentences, items, cells, the names of rows and columns."""

@@ -1,7 +1,7 @@
 """Composed sentences proven a section at a time; those that fail are mended in one call for all, twice at most."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -23,6 +23,8 @@ MENDED_AT_MOST: Final = 2
 # Passages beside those named that a failed sentence may rest on: the one that was meant shares its words, or those that
 # nothing named carries.
 _NEAREST: Final = 3
+# As far as a paragraph goes on both sides of a line that was named. Chosen, not measured.
+_CLOSE_BY: Final = 4
 # A line id: the letters of its page and its number there.
 _LINE_ID: Final = re.compile(r"([a-z]+)(\d+)")
 # So that the model sees what its sentence is held to, not the whole page again.
@@ -105,7 +107,7 @@ def _prompt(failed: Sequence[Checked], offered: Mapping[str, VerifiedClaim]) -> 
         # Those of its own words, and those of the words that nothing carries: their line was often not named.
         near = [names_of[at] for text in (said.text, found.beyond) for at in _nearest(index.scores(terms(text)))]
         named = [name for name in said.claims if name in offered]
-        beside = [name for name in map(_next_line, named) if name in offered]
+        beside = list(_beside(named, found.beyond, offered))
         names = list(dict.fromkeys([*named, *beside, *near]))
         wanted |= {name: offered[name] for name in names}
         place = f" (in a table, row {said.row}, column {said.column})" if said.is_cell else ""
@@ -126,10 +128,17 @@ def _prompt(failed: Sequence[Checked], offered: Mapping[str, VerifiedClaim]) -> 
     )
 
 
-def _next_line(name: str) -> str:
-    """The id of the line that follows on its page: writers name the sentence that begins a thought and not its end."""
-    match = _LINE_ID.fullmatch(name)
-    return f"{match[1]}{int(match[2]) + 1}" if match else ""
+def _beside(named: Sequence[str], beyond: str, offered: Mapping[str, VerifiedClaim]) -> Iterator[str]:
+    """The line after each, as writers name the sentence that begins a thought and not its end; and what is close by.
+
+    Of that the lines with a word of what nothing carries: a condition ("On Windows, ...") stands a sentence away.
+    """
+    wanted = set(terms(beyond))
+    for match in filter(None, map(_LINE_ID.fullmatch, named)):
+        for far in range(-_CLOSE_BY, _CLOSE_BY + 1):
+            name = f"{match[1]}{int(match[2]) + far}"
+            if name in offered and (far == 1 or wanted.intersection(terms(_quote(offered[name])))):
+                yield name
 
 
 def _nearest(scores: Sequence[float]) -> list[int]:

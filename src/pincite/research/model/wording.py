@@ -92,14 +92,22 @@ def in_code(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(said.text[slice(*span)] for span in said.code))
 
 
+def beside_code(text: str) -> str:
+    """What a line has beside what it sets as code."""
+    return _IN_CODE.sub(" ", text)
+
+
 def code_names(texts: Iterable[str]) -> tuple[str, ...]:
     """What is code wherever it stands, once it was set so: names like no word (`work_mem`, `git rebase`, `VACUUM`).
 
-    `fork` and `Pool` are, where they begin a sentence or stand in other words, no names.
+    `fork` and `Pool` are, where they begin a sentence or stand in other words, no names, nor is a sign (`+`).
     """
-    return tuple(
-        dict.fromkeys(n for text in texts for n in in_code(text) if not (n.isalpha() and (n.islower() or n.istitle())))
-    )
+    return tuple(dict.fromkeys(name for text in texts for name in in_code(text) if _is_like_no_word(name)))
+
+
+def _is_like_no_word(name: str) -> bool:
+    is_word = name.isalpha() and (name.islower() or name.istitle())
+    return not is_word and any(character.isalpha() for character in name)
 
 
 def links_in(text: str, known: str = "") -> tuple[str, ...]:

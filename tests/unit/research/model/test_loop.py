@@ -396,7 +396,7 @@ async def test_a_section_that_adds_follows_what_stands_under_its_heading() -> No
     report = await run.run(model, "Where was the builder of the Varden lighthouse born?", max_rounds=2)
     assert [(part.heading, len(part.sentences)) for part in report.sections] == [("Tower", 2), ("Limits", 1)]
     assert report.sections[0].sentences[1].text == "Anna Holm came from Quarrion."
-    assert "1160 more at most" in [seen for seen in model.seen if seen.task == "compose"][-1].user
+    assert "1158 more at most" in [seen for seen in model.seen if seen.task == "compose"][-1].user
 
 
 async def test_what_a_further_round_adds_has_room_of_its_own_before_the_section_that_closes() -> None:
@@ -419,7 +419,7 @@ async def test_what_a_further_round_adds_has_room_of_its_own_before_the_section_
     report = await run.run(model, "Where was the builder of the Varden lighthouse born?", max_rounds=2)
     assert [part.heading for part in report.sections] == ["Tower", "Birth", "Limits"]
     last = [seen for seen in model.seen if seen.task == "compose"][-1]
-    assert "has 1380 words, 180 too many" in last.user
+    assert "has 1382 words, 182 too many" in last.user
     assert "heading: Limits" in last.user
     assert "says: " in last.user, "what stands is in sight, so that it is not told again"
 

@@ -259,6 +259,14 @@ async def test_the_first_section_is_told_before_the_last_is_proven() -> None:
 REPAIR: Any = {"id": "r1", "text": "The tower of Varden is a boat of the council.", "lines": []}
 
 
+async def test_a_word_that_one_row_sets_as_code_is_a_word_where_another_has_it_so() -> None:
+    rows = {"`lamp`, `--light`": [one("set to red", of=PAINT)], "By hand, with a lamp": [one("set to red", of=PAINT)]}
+    labels = {f"{name.replace('`', '')}: Colour: set to red": S for name in rows}
+    report, _ = await run(report_on(table(("Way", "Colour"), rows)), labels)
+    assert report.sections[0].blocks[0].code == ("--light",)
+    assert "| By hand, with a lamp " in report.markdown
+
+
 async def test_names_and_what_an_item_is_about_are_set_apart_and_proven_without_marks() -> None:
     owner = "**Owner:** the `council` of `Skarvik` owns the tower and the council pays."
     points = block("list", one(owner, of=OWNER), one("The council of Skarvik and **the lamp** stay.", of=LAMP))
