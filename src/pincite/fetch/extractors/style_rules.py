@@ -31,6 +31,8 @@ _COMBINED = re.compile(r"\s*(>)\s*|\s+")
 _MAX_PARTS = 6
 # A bound on sheets of somebody else.
 _MAX_RULES = 500
+# Rules held against elements, on the whole page: a second of work. What comes after stays as it is.
+_MAX_CHECKS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +84,15 @@ def apply_rules(page: Page) -> None:
         rules[first.names[0][1] if first.names else first.tag].append(rule)
     if not rules and "line-through" not in page.source:
         return
+    checks = 0
     for element in page.elements:
         if not isinstance(element.tag, str):
             continue
         classes = (element.get("class") or "").split()
         set_by: dict[str, tuple[tuple[int, int, int, int], str]] = {}
         for name in {element.tag, element.get("id") or "", *classes} if rules else ():
-            for rule in rules.get(name, ()):
+            checks += len(rules.get(name, ()))
+            for rule in rules.get(name, ()) if checks <= _MAX_CHECKS else ():
                 for what, value in rule.settings if rule.fits(element) else ():
                     if what not in set_by or set_by[what][0] <= rule.weight:
                         set_by[what] = rule.weight, value
