@@ -21,6 +21,20 @@ def test_one_date(text: str, year: int | None, month: int | None, day: int | Non
     assert (found.year, found.month, found.day) == (year, month, day)
 
 
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("9 and 25 February 2018", [(2018, 2, 25), (2018, 2, 9)]),
+        ("May 1-5, 2019", [(None, 5, 1), (2019, None, None), (2019, 5, 5), (2019, 5, 1)]),
+        ("du 3 au 5 mars 2020", [(2020, 3, 5), (2020, 3, 3)]),
+        ("between 9 and 2018", [(2018, None, None)]),
+        ("9 to 5/6/2018", [(2018, 5, 6)]),  # which of the two is the month?
+    ],
+)
+def test_days_that_share_month_and_year(text: str, days: list[tuple[int | None, int | None, int | None]]) -> None:
+    assert [(found.year, found.month, found.day) for found in moments(text)] == days
+
+
 @pytest.mark.parametrize("text", ["a limit of 1 may delay it", "they march 12 miles", "it may 5 times"])
 def test_words_that_are_months_too_are_none_beside_a_number(text: str) -> None:
     assert not list(moments(text))

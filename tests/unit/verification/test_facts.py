@@ -118,6 +118,10 @@ FOUND = [
     ("It began on 23 February 2016.", "It raged on February 23–24, 2016."),
     ("Es begann am 3. Oktober 1990.", "Es war vom 3. bis 5. Oktober 1990."),
     ("It was chosen in 07/2011.", "It was chosen in July 2011."),
+    ("It opened on 7 May 2019.", "It opened on 7 May."),
+    ("It leaves at 3 pm.", "It leaves at 3:00."),
+    ("It takes two hundred and five bytes.", "It takes 205 bytes."),
+    ("It has 1.5 × 10^6 rows.", "It has 1,500,000 rows."),
     # versions, identifiers, names of files, addresses, quoted words
     ("Since v2.6.12 it works.", "New in version 2.6.12"),
     ("It costs 14 dollars per kWh.", "It costs $14 for a kilowatt hour."),
@@ -178,6 +182,7 @@ OTHER = [
     ("It takes about 35 MB.", "It takes 32 MB.", "32 MB"),
     ("It began on 26 February 2018.", "It began on 25 February 2018.", "25 February 2018"),
     ("It covers 2325 km².", "It covers 2352 km².", "2352 km²"),
+    ("It takes two hundred and five bytes.", "It takes 200 bytes.", "200 bytes"),
 ]
 
 
@@ -199,6 +204,7 @@ def test_another_value_for_the_same_thing_is_named(statement: str, evidence: str
         ("It began in 2020.", "It began in 2015—20 people came."),
         ("It goes up by 11 in all.", "Levels go from -1 to 10, up by 10."),
         ("It takes 600 a day.", "It takes 600 an hour."),
+        ("It opened on 7 May 2019.", "It opened in May."),
         ("It went up to 128,000 bytes.", "It went up from 64,000 to 120,000 bytes."),
         ("It takes 3 kB.", "It takes three characters."),
         ("It covers 5 km².", "It is 5 km long."),

@@ -172,7 +172,7 @@ async def test_evidence_is_narrowed_to_the_lines_that_the_judge_names() -> None:
     line = Judgement("1", S, line_ids=("3",))
     (found,) = await prove([statement], Saying((line,)), at=AT)
     assert found.evidence == (HOLDS,)
-    (kept,) = await prove([replace(statement, repin=False)], Saying((line,)), at=AT)
+    (kept,) = await prove([Statement(PARAPHRASE, (TAKES, HOLDS), (PAGE.text,))], Saying((line,)), at=AT)
     assert kept.evidence == (TAKES, HOLDS)
     both = replace(statement, text="Every reservoir has room for 40 l, and looking at it takes 90 minutes.")
     (whole,) = await prove([both], Saying((line,)), at=AT)
@@ -219,6 +219,8 @@ MEASURED = Thresholds(0.9, 0.1)
     ("likelihood", "label", "thresholds", "verdict"),
     [
         (0.95, S, MEASURED, "supported"),
+        (0.90, S, MEASURED, "supported"),  # from there on
+        (0.10, A, MEASURED, "unsupported"),  # up to there
         (0.85, S, MEASURED, "unchecked"),
         (0.15, A, MEASURED, "unchecked"),
         (0.05, A, MEASURED, "unsupported"),
