@@ -19,6 +19,7 @@ from pincite.research.model.lines import Asked, SourceBook
 from pincite.research.model.style import WORDS
 from pincite.research.model.writer import still_stands
 from pincite.testing.models import FaithfulModel, ScriptedModel, Seen, composed, paragraph, said, section
+from pincite.text.tokens import token_estimate
 
 FILLER = "\n\n".join(f"Paragraph {n} is about ferries and tides. " * 12 for n in range(60))
 LONG = (
@@ -232,10 +233,14 @@ async def test_what_choosing_takes_is_taken_from_the_time_that_is_left(monkeypat
     assert left["compose"] <= left["choose"] - 0.2
 
 
-async def test_nobody_is_asked_to_choose_where_everything_is_shown() -> None:
+@pytest.mark.parametrize(("room", "asked"), [(1.2, True), (2.5, False)])
+async def test_nobody_is_asked_to_choose_where_the_room_beside_a_list_holds_everything(
+    room: float, asked: bool
+) -> None:
+    tokens = token_estimate("".join(WIDE.values()))
     model = FaithfulModel()
-    await Small().run(model)
-    assert "choose" not in {seen.task for seen in model.seen}
+    await Small(pages=WIDE).run(model, "How tall is the Varden lighthouse?", llm_source_tokens=round(room * tokens))
+    assert ("choose" in {seen.task for seen in model.seen}) == asked
 
 
 FIRST, SECOND = "Who built the Varden lighthouse?", "Where was its builder born?"

@@ -128,6 +128,28 @@ async def test_a_repair_is_offered_the_next_line_and_those_of_the_words_beyond()
     assert len(offered) > 2
 
 
+OTHERWISE = ("Many holidays are included in", "The Varden lighthouse keeps boats in its harbour of")
+
+
+async def test_a_repair_is_offered_what_stands_close_by_and_says_the_words_beyond() -> None:
+    boats = "The Varden lighthouse keeps at most 61 boats in its harbour."
+    close = "On holidays anybody may come and moor there, as long as they leave by noon of the day after that."
+    others = [f"{said} {place}." for place in ("Skarvik", "Quarrion", "Holm", "Torsund") for said in OTHERWISE]
+    harbour = f"# Harbour\n\n{boats} They are red and white. They are kept dry. {close}"
+    pages = {"https://varden.test/harbour": f"{harbour}\n\n## Elsewhere\n\n{' '.join(others)}"}
+    stretched = f"{boats[:-1]}, holidays included."
+    seen_by: list[Seen] = []
+
+    def repair(seen: Seen) -> Any:
+        seen_by.append(seen)
+        return NONE
+
+    judge = LabelJudge({stretched: P}, beyond={stretched: "holidays included"})
+    model = ScriptedModel({"compose": writes((stretched, "61 boats")), "rewrite": repair})
+    await Small(pages=pages, judge=judge, judged=False).run(model, "How many boats does the Varden lighthouse keep?")
+    assert close in [line.rpartition(" > ")[2] for line in seen_by[0].blocks["Passages"].values()]
+
+
 @pytest.mark.parametrize("label", [P, JudgementLabel.ABSENT, JudgementLabel.CONTRADICTS])
 async def test_what_no_judge_finds_stated_is_not_printed(label: JudgementLabel) -> None:
     report = await report_of(
