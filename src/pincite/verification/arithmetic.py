@@ -185,4 +185,7 @@ def _among(value: float, known: Sequence[float]) -> bool:
 def _is(figure: Figure, value: float) -> bool:
     """Whether the figure is this number, in its own unit or as it is rounded ("about 20 million" of 20,000,050)."""
     bare = replace(figure, values=(), dimension="", unit="", per=0.0)
-    return _among(value, (*figure.raw, *figure.values)) or equal(bare, replace(bare, raw=(value,), bound=""))
+    sizes = (1.0, *(own / raw for own, raw in zip(figure.values, figure.raw, strict=False) if raw))
+    return _among(value, (*figure.raw, *figure.values)) or any(
+        equal(bare, replace(bare, raw=(value / size,), bound="")) for size in sizes
+    )
