@@ -251,6 +251,17 @@ class Quotation:
         """The headings above it, and the term that it belongs to."""
         return (*self.excerpt.path, self.excerpt.term) if self.excerpt.term else self.excerpt.path
 
+    @property
+    def references(self) -> tuple[int, ...]:
+        """The number of its page, then those of others that say a sentence of it in the same words."""
+        runs = [
+            run
+            for laid in self.contents
+            for run in (laid.entries if not isinstance(laid, Grid) else (cell for row in laid.rows for cell in row))
+        ]
+        numbers = {n for run in runs for piece in run for n in piece.sentence.references}
+        return (self.excerpt.reference_n, *sorted(numbers - {self.excerpt.reference_n}))
+
 
 Laid: TypeAlias = Paragraphs | Listing | Grid | Code | Quotation
 

@@ -280,7 +280,7 @@ def _pieces(section: Section) -> Iterator[str]:
     for laid in laid_out(section):
         text = _laid(laid)
         if isinstance(laid, Quotation) and not laid.path and isinstance(laid.contents[0], Code):
-            mark = _marks((laid.excerpt.reference_n,))
+            mark = _marks(laid.references)
             # The sentence before it says what the code does: the mark of the same page stands for both.
             text = text.removesuffix(f"\n\n{mark}") if before.endswith(mark) else text
         before = text
@@ -294,8 +294,8 @@ def _laid(laid: Laid, *, bare: bool = False) -> str:
             place = escape(" › ".join(laid.path))
             said = "\n\n".join(_laid(content, bare=True) for content in laid.contents)
             if not place and isinstance(laid.contents[0], Code):  # what it is about stands before it
-                return f"{said}\n\n{_marks((laid.excerpt.reference_n,))}"
-            head = " ".join(filter(None, (f"**{place}**" if place else "", _marks((laid.excerpt.reference_n,)))))
+                return f"{said}\n\n{_marks(laid.references)}"
+            head = " ".join(filter(None, (f"**{place}**" if place else "", _marks(laid.references))))
             return "\n".join(f"> {line}".rstrip() for line in (head, "", *said.split("\n")))
         case Code():
             codes = ("\n".join(without_controls(piece.text) for piece in entry) for entry in laid.entries)

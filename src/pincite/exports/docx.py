@@ -231,9 +231,9 @@ class _File:
             case Quotation():
                 head = self._word.add_paragraph(style="Source")
                 head.paragraph_format.keep_with_next = True
-                number = laid.excerpt.reference_n
-                head.add_run(_text(place_of(self._report.reference(number).title, laid.path)) + " ")
-                self._marks(head, (number,))
+                title = self._report.reference(laid.excerpt.reference_n).title
+                head.add_run(_text(place_of(title, laid.path)) + " ")
+                self._marks(head, laid.references)
                 for content in laid.contents:
                     self._laid(content, bare=True)
             case Code():

@@ -205,9 +205,9 @@ class _Page:
         cited = sorted({n for sentence in sentences for n in sentence.references})
         return self._marks(cited) if cited else ""
 
-    def source(self, n: int) -> tuple[str, str]:
-        """The title of a reference, and its number as a link to it."""
-        return self._references[n].title, self._marks((n,))
+    def cited(self, numbers: Sequence[int]) -> tuple[str, str]:
+        """The title of the first reference, and the numbers of all as links to them."""
+        return self._references[numbers[0]].title, self._marks(numbers)
 
     def _card(self, claims: Iterable[ReportClaim]) -> str:
         """What hovering shows: verdict, then the first passage with its site and date."""

@@ -40,8 +40,8 @@ class HtmlSentences(Protocol):
     def numbers(self, sentences: Sequence[Sentence]) -> str:
         """The numbers of several sentences, each once."""
 
-    def source(self, n: int) -> tuple[str, str]:
-        """The title of a reference as text, and its number as a mark."""
+    def cited(self, numbers: Sequence[int]) -> tuple[str, str]:
+        """The title of the first reference as text, and the numbers of all as marks."""
 
 
 def section_html(section: Section, to: HtmlSentences) -> Iterator[str]:
@@ -107,11 +107,11 @@ def _laid(laid: Laid, to: HtmlSentences, *, bare: bool = False) -> Iterator[str]
 def _quotation(laid: Quotation, to: HtmlSentences) -> Iterator[str]:
     """Pieces of a page word for word, under the title of the page and the headings above it there."""
     excerpt = laid.excerpt
-    title, mark = to.source(excerpt.reference_n)
+    title, marks = to.cited(laid.references)
     defines = excerpt.kind is ExcerptKind.DEFINITION and bool(excerpt.term)
     yield f'<figure class="excerpt {excerpt.kind}">'
     place = escape(place_of(title, excerpt.path if defines else laid.path))
-    yield f'<figcaption dir="auto">{place} {mark}</figcaption>'
+    yield f'<figcaption dir="auto">{place} {marks}</figcaption>'
     yield "<blockquote>"
     if defines:
         yield f'<p class="term" dir="auto"><dfn>{escape(one_line(excerpt.term))}</dfn></p>'

@@ -54,8 +54,8 @@ def test_the_markdown_of_every_form() -> None:
     assert "- The tower stands 41 metres high [1][2]\n- The tower" in text
     assert "1. The tower stands 41 metres high [1][2]\n2. The tower" in text
     assert "| Tower | Height |\n| --- | --- |\n| Halden | The tower stands 41 metres high [1][2] |\n| Other |" in text
-    assert "> **Lighthouses › Halden** [1]\n>\n> The tower stands 41 metres high The tower" in text
-    assert "> **Lighthouses › Halden › tower** [1]" in text
+    assert "> **Lighthouses › Halden** [1][2]\n>\n> The tower stands 41 metres high The tower" in text
+    assert "> **Lighthouses › Halden › tower** [1][2]" in text
     assert "> - The tower stands 41 metres high\n> - The tower" in text
     assert "> | Tower | Height |\n> | --- | --- |\n> | Halden | 41 m |" in text
     assert "```\nif lamp.is_lit:\n    lamp.dark()\n```\n\n[1][2] *composed, not run*" in text

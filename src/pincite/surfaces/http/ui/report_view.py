@@ -132,9 +132,10 @@ class ReportView:
         found = {mark.n: mark for sentence in reversed(sentences) for mark in self.marks(sentence)}
         return f"<sup>{''.join(_mark(found[n]) for n in sorted(found))}</sup>" if found else ""
 
-    def source(self, n: int) -> tuple[str, str]:
-        """The title of a reference, and its number as a link to it in the list of sources."""
-        return self.report.reference(n).title, f'<a class="number" href="#r{n}" aria-label="Source {n}">[{n}]</a>'
+    def cited(self, numbers: Sequence[int]) -> tuple[str, str]:
+        """The title of the first reference, and the numbers of all as links to them in the list of sources."""
+        marks = (f'<a class="number" href="#r{n}" aria-label="Source {n}">[{n}]</a>' for n in numbers)
+        return self.report.reference(numbers[0]).title, "".join(marks)
 
     def glance(self) -> tuple[Finding, ...]:
         """How far to trust the report, in a few lines: what is well supported and what is not."""
