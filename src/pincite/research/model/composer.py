@@ -206,8 +206,9 @@ def _prompt(
         closing = (
             "The report stands. Now write only what these further pages add for the parts above, in whole sentences. "
             "Where it belongs under a heading that stands, give that heading and only what is new, with `adds` true; "
-            "a section of that heading without `adds` takes the place of the one that stands, whole, and keeps what "
-            "stays true of it, with the ids given. Else a new section. `answer` only where it changes. Say nothing "
+            "a section of that heading without `adds` takes the place of the one that stands, whole, gives its words "
+            "back, and keeps what stays true of it, with the ids given: needed where what is new corrects a "
+            "sentence that stands. Else a new section. `answer` only where it changes. Say nothing "
             f"that stands elsewhere. The report has {words} words, {room}."
         )
     return Prompt(
