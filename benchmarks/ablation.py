@@ -67,7 +67,6 @@ RULES: dict[str, Patches] = {
     "analyst: marginal relevance": ((analyst, "_worth", likelihood_alone),),
     "analyst: four passages of a page": ((analyst, "_PER_PAGE", 99),),
     "analyst: weak passages left out": ((analyst, "_WEAK", 0.0),),
-    "analyst: short answer from likelier passages": ((analyst, "_BY_PASSAGE", 0.0),),
     "analyst: short answer near its best": ((analyst, "_NEAR_THE_NEAREST", 0.0),),
     "excerpts: pointing elsewhere": ((excerpts, "_ELSEWHERE", NEVER),),
     "excerpts: answering another question": ((excerpts, "_ANSWERING", NEVER),),

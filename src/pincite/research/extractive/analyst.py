@@ -43,9 +43,6 @@ _WEAK: Final = 0.06
 _DIRECT: Final = 3
 # A sentence this much less near to the question than the nearest one is no part of the short answer.
 _NEAR_THE_NEAREST: Final = 0.75
-# Of two sentences about as near that of the likelier passage opens the answer. From .1 to .25 as many facts of the
-# public questions are among the first 120 words as without it, from .5 on one fewer of 115; .25 loses one of 28 others.
-_BY_PASSAGE: Final = 0.1
 _MORE_PAGES: Final = 2
 # Shorter texts stand on many pages by chance ("The default is 10.") and corroborate nothing.
 _DISTINCT_CHARS: Final = 40
@@ -236,12 +233,11 @@ def _worth(passage: RankedPassage, chosen: Sequence[RankedPassage]) -> float:
 
 
 def _openers(excerpt: Excerpt, page: ReadPage, claims: Sequence[Claim]) -> Iterator[tuple[float, str, RankedPassage]]:
-    """The sentences that could open an answer, with how near they are to the question, of a likelier passage nearer."""
-    weight = excerpt.passage.likelihood**_BY_PASSAGE
+    """The sentences that could open an answer, with how near they are to the question."""
     for unit, near, claim in zip(excerpt.units, excerpt.nearness, claims, strict=True):
         # Not one of several steps, which stand together below.
         if excerpt.form is not NoteForm.STEP and not is_flagged(claim.text) and stands_alone(page.document, unit):
-            yield near * weight, claim.claim_id, excerpt.passage
+            yield near, claim.claim_id, excerpt.passage
 
 
 def _direct(told: Sequence[tuple[float, str, RankedPassage]], most: int) -> tuple[str, ...]:
