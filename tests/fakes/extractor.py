@@ -5,7 +5,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-from pincite.domain.errors import EmptyContent, UnsupportedContentType
+from pincite.domain.errors import EmptyContent, ExtraNotInstalled, UnsupportedContentType
 from pincite.domain.page import Block, BlockKind, Document
 
 _KINDS = {
@@ -144,4 +144,6 @@ def _fail(way: str) -> None:
         import threading
 
         threading.Event().wait()
+    if way == "lacks":
+        raise ExtraNotInstalled("this needs an extra")
     raise RuntimeError(f"the extractor was told to fail: {way}")

@@ -40,10 +40,11 @@ Progress = Callable[[int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How pages are read: by what, in how many child processes, with which deadline each."""
+    """How pages are read: by what, in how many child processes, with which optional packages, by which deadline."""
 
     extractor: Extractor
     workers: int
+    optional: tuple[str, ...] = ()
     deadline_s: float = 30.0
 
 
@@ -92,6 +93,7 @@ class Update:
         started = time.monotonic()
         with mapped(self._file):
             self._start_over_if_other(revision)
+            self._retry_if_others_read()
             # What listing skips belongs to no file, and is found again below.
             self._db.execute("DELETE FROM skipped WHERE file = ''")
             self._db.execute("BEGIN IMMEDIATE")
@@ -130,6 +132,18 @@ class Update:
             self._db.execute(f"DELETE FROM {table}")  # noqa: S608  # names from the line above
         self._db.execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (identity,))
         self._db.execute("COMMIT")
+
+    def _retry_if_others_read(self) -> None:
+        """Count files with something skipped as changed when other optional packages are here than at the last update.
+
+        Only then: trying a format that nothing here reads would cost a reader process at each question.
+        """
+        optional = json.dumps(self._reading.optional)
+        row = self._db.execute("SELECT value FROM meta WHERE key = 'optional'").fetchone()
+        if row is not None and row[0] == optional:
+            return
+        self._db.execute("UPDATE files SET done = 0 WHERE path IN (SELECT file FROM skipped WHERE is_ignored = 0)")
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('optional', ?)", (optional,))
 
     def _read_changed(self, progress: Progress | None) -> None:
         reading = self._reading

@@ -67,6 +67,7 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
         index_dir: Path,
         extractor: Extractor,
         revision: str = "",
+        readers: tuple[str, ...] = (),
         workers: int = 2,
         limits: SourceLimits | None = None,
         embedder: KnownVectors | None = None,
@@ -78,6 +79,7 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
             index_dir: where indexes are kept, one SQLite file for each library.
             extractor: reads pages; a dataclass of JSON values when `workers` is above 0.
             revision: changes when the extractor reads differently; all pages are then read again.
+            readers: optional packages that are here to read with; when others are, what was skipped is tried again.
             workers: child processes that read pages; 0 reads in this process.
             limits: bounds of reading.
             embedder: ranks by meaning as well, and keeps the vectors it makes; None: words alone.
@@ -88,7 +90,7 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
         return cls(
             path,
             index_dir=index_dir,
-            reading=Reading(extractor, workers),
+            reading=Reading(extractor, workers, readers),
             revision=revision,
             limits=limits or SourceLimits(),
             embedder=embedder,

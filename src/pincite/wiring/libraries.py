@@ -183,7 +183,7 @@ def learn_shipped(vectors: "KeptVectors", embedder: str) -> None:
 
 
 def _library(path: Path, settings: Settings) -> "LocalLibrary":
-    from pincite.fetch.extractors import BytesExtractor
+    from pincite.fetch.extractors import BytesExtractor, optional_readers
     from pincite.library import LocalLibrary
 
     return LocalLibrary.open(
@@ -191,6 +191,7 @@ def _library(path: Path, settings: Settings) -> "LocalLibrary":
         index_dir=settings.home / "libraries",
         extractor=BytesExtractor(),
         revision=BytesExtractor.revision,
+        readers=optional_readers(),
         embedder=vectors_of(settings),
     )
 

@@ -82,6 +82,20 @@ def test_another_revision_of_the_extractor_reads_everything_again(folder: Path, 
     assert library.cut_passages(TinyExtractor(version="2").extract(BEES, "", None).document_id)
 
 
+def test_what_a_missing_package_kept_out_is_read_once_it_is_there(folder: Path, open_library: Open) -> None:
+    (folder / "ants.html").write_bytes(html("Ants", "Ants carry leaves home."))
+    without = open_library(folder, extractor=TinyExtractor(fails_on={"ants": "lacks"})).refresh()
+    assert (without.pages, [one.reason for one in without.skipped]) == (3, ["extra_not_installed"])
+    # Nothing new to read with: not even tried, which would cost a process at each question.
+    still = open_library(folder).refresh()
+    assert (still.added, still.skipped_total) == (0, 1)
+    library = open_library(folder, readers=("office",))
+    found = library.refresh()
+    assert (found.added, found.unchanged, found.skipped_total) == (1, 3, 0)
+    assert library.search(Query("leaves carry"))[0].title == "Ants"
+    assert library.refresh().added == 0
+
+
 def test_a_page_comes_back_with_its_bytes_and_where_it_is_from(folder: Path, open_library: Open) -> None:
     library = open_library(folder)
     library.refresh()

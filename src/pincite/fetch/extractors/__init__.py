@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 
 from pincite.domain.errors import EmptyContent, TooLarge, UnsupportedContentType
 from pincite.domain.frozen import dataclass
 from pincite.domain.page import Document
 from pincite.fetch.extractors.charset import decode
 from pincite.fetch.extractors.sniffing import Format, format_of
+from pincite.fetch.extractors.versions import REVISION
 
 PLUGINS = "pincite.extractors"
 READER = f"{__name__}:read"
@@ -17,6 +19,8 @@ READER = f"{__name__}:read"
 MAX_HTML_BYTES = 5_000_000
 # Plain text needs no tree: it may be longer.
 MAX_TEXT_BYTES = 20_000_000
+# What extras bring to read files with; import names.
+_OPTIONAL = ("mammoth", "pdf_oxide", "pptx", "python_calamine")
 # As `document_max_bytes` may be set at most (`fetch.limits`).
 MAX_FILE_BYTES = 50_000_000
 
@@ -94,12 +98,16 @@ def installed() -> Mapping[str, str]:
     return {entry.name.lower(): entry.value for entry in entry_points(group=PLUGINS)}
 
 
+def optional_readers() -> tuple[str, ...]:
+    """Which packages of extras are here to read files with: when they change, what could not be read may be now."""
+    return tuple(name for name in _OPTIONAL if find_spec(name) is not None)
+
+
 @dataclass(frozen=True, slots=True)
 class BytesExtractor:
     """Implements `ports.Extractor` in this process; a dataclass, so that others can be told to make one."""
 
-    revision = "21"
-    """Changes when pages read differently, so that stored readings are made anew."""
+    revision = REVISION
 
     def extract(self, body: bytes, url: str, content_type: str | None) -> Document:
         """As `extract`."""

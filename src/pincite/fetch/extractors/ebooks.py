@@ -23,6 +23,7 @@ from pincite.fetch.extractors.dates import parse_date
 from pincite.fetch.extractors.dom import parse
 from pincite.fetch.extractors.hidden import drop_unseen
 from pincite.fetch.extractors.html import links_of
+from pincite.fetch.extractors.versions import VERSIONS
 
 # Four times the largest file, in the memory of one worker.
 MAX_UNPACKED_BYTES = 200_000_000
@@ -97,7 +98,7 @@ def _refuse_entities(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, *, allow_
         raise ParseError(f"{entry.filename} has no element at its start", reason="archive_broken")
 
 
-VERSION = "1"
+VERSION = VERSIONS["ebooks"]
 # Chapters of a book, each a file of its own.
 MAX_PARTS = 2_000
 _OPF = "{http://www.idpf.org/2007/opf}"

@@ -19,9 +19,10 @@ from pincite.fetch.extractors.natural_language import language_of
 from pincite.fetch.extractors.preformatted import unfolded
 from pincite.fetch.extractors.revealed import place_streamed
 from pincite.fetch.extractors.style_rules import apply_rules
+from pincite.fetch.extractors.versions import VERSIONS
 
 EXTRACTOR = "html"
-VERSION = "16"
+VERSION = VERSIONS["html"]
 
 
 # A reader that finds a tenth of what another finds has missed the page.

@@ -17,9 +17,10 @@ from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.charset import decode
 from pincite.fetch.extractors.html import read_html
 from pincite.fetch.extractors.preformatted import blocks_of_lines, file_name
+from pincite.fetch.extractors.versions import VERSIONS
 
 EXTRACTOR = "mail"
-VERSION = "3"
+VERSION = VERSIONS["mail"]
 
 # Source: RFC 4155, the line before each message of an mbox.
 _MAILBOX = re.compile(rb"^From [^\n]*\d{4}[^\n]*\r?\n(?=[\w-]+:)", re.MULTILINE)

@@ -20,9 +20,10 @@ from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dom import parse
 from pincite.fetch.extractors.hidden import drop_unseen
 from pincite.fetch.extractors.html import links_of
+from pincite.fetch.extractors.versions import VERSIONS
 
 EXTRACTOR = "markdown"
-VERSION = "2"
+VERSION = VERSIONS["markdown"]
 
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n(?:---|\.\.\.)\n", re.DOTALL)
 _NOTE = re.compile(r"\[\^([^\]\s]{1,60})\]:[ \t]*(.*)")

@@ -20,9 +20,10 @@ from pincite.fetch.extractors.html import links_of
 from pincite.fetch.extractors.office_formulas import M, formula_text
 from pincite.fetch.extractors.preformatted import file_name
 from pincite.fetch.extractors.tables import NOTHING, Cell, join_rows, names_columns
+from pincite.fetch.extractors.versions import VERSIONS
 from pincite.runtime.system import install_extra
 
-VERSION = "5"
+VERSION = VERSIONS["office"]
 # "List Bullet 5" is the deepest that Word has.
 _DEEPEST_STYLE = 5
 # Word's own styles that mammoth's map leaves out: titles, and lists in lists by the name of their style.

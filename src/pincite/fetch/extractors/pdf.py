@@ -20,9 +20,10 @@ from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.pdf_blocks import HEADING_CHARS, PageReader, key_of
 from pincite.fetch.extractors.pdf_lines import Line, placed_lines, plain_lines, remove_unseen
 from pincite.fetch.extractors.preformatted import unfolded
+from pincite.fetch.extractors.versions import VERSIONS
 
 EXTRACTOR = "pdf"
-VERSION = "3"
+VERSION = VERSIONS["pdf"]
 # Long manuals have about so many; the page's deadline ends most reads sooner.
 MAX_PAGES = 3_000
 # As for text files.

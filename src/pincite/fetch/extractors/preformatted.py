@@ -13,6 +13,7 @@ from pincite.domain.errors import EmptyContent
 from pincite.domain.frozen import dataclass
 from pincite.domain.page import Block, BlockKind, Document, Mark, MarkKind
 from pincite.fetch.extractors.characters import clean
+from pincite.fetch.extractors.versions import VERSIONS
 
 _BLANK = re.compile(r"\n[ \t]*(?:\n[ \t]*)*\n|\n[ \t]*\f[ \t]*\n?|\f")
 # The foot of a page.
@@ -333,7 +334,7 @@ def _flowed(lines: Sequence[str], words: frozenset[str]) -> str:
 
 
 EXTRACTOR = "plain"
-VERSION = "4"
+VERSION = VERSIONS["preformatted"]
 # A heading of two lines; chosen, not measured.
 _TITLE_CHARS = 120
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from pincite.domain.errors import EmptyContent, ParseError
 from pincite.domain.page import Block, BlockKind, Document
 from pincite.fetch.extractors.characters import clean
+from pincite.fetch.extractors.versions import VERSIONS
 
 EXTRACTOR = "rtf"
-VERSION = "1"
+VERSION = VERSIONS["rtf"]
 # Word nests some tens; deeper files are made to exhaust a reader.
 MAX_GROUPS = 1_000
 

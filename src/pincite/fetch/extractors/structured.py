@@ -17,8 +17,9 @@ from pincite.fetch.extractors.hidden import drop_unseen
 from pincite.fetch.extractors.html import links_of
 from pincite.fetch.extractors.inline import absolute
 from pincite.fetch.extractors.office import sheet_blocks
+from pincite.fetch.extractors.versions import VERSIONS
 
-VERSION = "1"
+VERSION = VERSIONS["structured"]
 # As for sheets (`office`).
 MAX_ROWS = 100_000
 # Feeds have tens; archives of them some hundreds.

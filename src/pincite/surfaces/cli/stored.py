@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pincite.domain.errors import ExtraNotInstalled
 from pincite.domain.reasons import reason_text
+from pincite.runtime.system import install_extra
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import vet_output
 from pincite.surfaces.cli.run import (
@@ -80,6 +82,8 @@ def index(
             note(f"  and {len(summary.skipped) - SKIPPED_SHOWN} more; --json lists all")
         for line in not_read(summary):
             note(f"  {line}")
+        if any(skipped.reason == ExtraNotInstalled.default_reason for skipped in summary.skipped):
+            note(f"  to read Office files: {install_extra('office')}; then the same command again")
     if any(summary.pages for summary in summaries):
         note('Now: pincite research "..." uses it without --source.')
     else:
