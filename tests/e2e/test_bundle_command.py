@@ -39,7 +39,7 @@ def test_a_published_bundle_carries_passages_unless_told_otherwise(
     assert sizes[None] == sizes["passages"] < sizes["full"]
     assert "kept as `excerpts`" in pincite("check", str(tmp_path / "passages.wacz")).out
     refused = demo("bundle", "last", "-o", str(tmp_path / "x.wacz"), "--evidence", "some", "--json")
-    assert (refused.code, refused.json["error"]["reason"]) == (2, "evidence_unknown")
+    assert (refused.code, refused.json["error"]["reason"]) == (2, "invalid_input")
 
 
 def test_a_run_that_is_not_here_has_no_bundle(pincite: Pincite, tmp_path: Path) -> None:

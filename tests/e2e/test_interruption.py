@@ -126,9 +126,9 @@ def test_ctrl_c_names_the_run(demo_home: Path, tmp_path: Path, event: str) -> No
 
 
 HANGS = {
-    "a thread": "run_async(lambda: anyio.to_thread.run_sync(hang), as_json=False)",
-    "the event loop": "run_async(blocked, as_json=False)",
-    "no event loop": "guarded(hang, as_json=False)",
+    "a thread": "run_async(lambda: anyio.to_thread.run_sync(hang))",
+    "the event loop": "run_async(blocked)",
+    "no event loop": "hang()",
 }
 
 
@@ -137,7 +137,7 @@ def test_what_does_not_end_is_left(tmp_path: Path, name: str) -> None:
     code = f"""
 import sys, time
 import anyio, anyio.to_thread, typer
-from pincite.surfaces.cli.run import INTERRUPTS, guarded, run_async
+from pincite.surfaces.cli.run import INTERRUPTS, reported, run_async
 
 def hang():
     print("here", file=sys.stderr, flush=True)
@@ -151,7 +151,7 @@ async def blocked():
     hang()
 
 try:
-    with INTERRUPTS.installed():
+    with INTERRUPTS.installed(), reported(as_json=False):
         {HANGS[name]}
 except typer.Exit as leave:
     sys.exit(leave.exit_code)

@@ -98,7 +98,7 @@ def test_what_a_library_prints_goes_to_stderr(capsys: pytest.CaptureFixture[str]
         print("a plug-in says hello")  # noqa: T201  # what a plug-in should not do
         return {"value": 1}
 
-    print_json(run_async(job, as_json=True))
+    print_json(run_async(job))
     out, err = capsys.readouterr()
     assert json.loads(out) == {"value": 1}
     assert "a plug-in says hello" in err

@@ -39,7 +39,8 @@ def job():
     raise StorageUnavailable(f"an error that repeats {everything}", hint=everything, context={"of": everything})
 
 try:
-    run.guarded(job, as_json=sys.argv[2] == "json")
+    with run.reported(as_json=sys.argv[2] == "json"):
+        job()
 except run.typer.Exit as ended:
     sys.exit(ended.exit_code)
 """

@@ -17,7 +17,7 @@ from typer.exceptions import TyperException
 from pincite.domain.errors import InvalidInput
 from pincite.domain.version import VERSION
 from pincite.runtime.call_context import Caller, called_by
-from pincite.surfaces.cli.run import INTERRUPTS, note, print_json, print_text, results
+from pincite.surfaces.cli.run import INTERRUPTS, note, print_json, print_text, reported, results
 from pincite.surfaces.errors import EXIT_INTERRUPTED, EXIT_OK, exit_code
 
 GREETING = """\
@@ -89,6 +89,11 @@ class Listing(TyperGroup):
 
 class Overview(Listing):
     """The group of all commands, listed by what they are for."""
+
+    def invoke(self, ctx: Any) -> Any:  # as above, and what a command returns
+        """Run the command; its errors are printed."""
+        with reported(as_json="--json" in ctx.args):
+            return super().invoke(ctx)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # as above
         """The groups with their commands, then the examples."""

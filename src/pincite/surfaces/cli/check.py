@@ -4,26 +4,26 @@ import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from pincite.domain.errors import PinciteError
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import BUNDLE, format_of, read_bytes, vet_output, write_file
-from pincite.surfaces.cli.run import guarded, of_engine, print_json, print_result, print_text, run_async, tell
+from pincite.surfaces.cli.run import of_engine, print_json, print_result, print_text, tell
 from pincite.surfaces.errors import EXIT_CHECK_FAILED, EXIT_CODES, EXIT_OK, exit_code
 
 if TYPE_CHECKING:
     from pincite.audit.check import CheckResult, JudgedBy
     from pincite.audit.findings import Audit
-    from pincite.audit.recheck import Recheck
-    from pincite.domain.events import Json
     from pincite.engine import Engine
-    from pincite.wiring import EvidenceKept
 
 _REPORT = "Give a report.json."
-Evidence = Annotated[str, typer.Option(help="`full` pages, or only the `passages` that are quoted: for publishing.")]
+Evidence = Annotated[
+    Literal["full", "passages"],
+    typer.Option(help="`full` pages, or only the `passages` that are quoted: for publishing."),
+]
 
 
 def bundle(
@@ -34,31 +34,14 @@ def bundle(
     as_json: options.Json = False,
 ) -> None:
     """Write a run's report and all the pages it cites as one WACZ; `pincite check` verifies it on any machine."""
-    size_bytes = guarded(lambda: write_bundle(run_id, output, home, evidence), as_json=as_json)
-    said = f"{size_bytes:,} bytes. Verify it anywhere: pincite check {output}"
-    print_result({"bundle": str(output), "size_bytes": size_bytes}, said, as_json=as_json)
-
-
-def write_bundle(run_id: str, output: Path, home: Path | None, evidence: str) -> int:
-    """Write the run's bundle to `output`; its size in bytes."""
-    vet_output(output, wanted=BUNDLE)
     from pincite.settings import load_settings
     from pincite.wiring import bundle_of_run
 
-    data = bundle_of_run(run_id, load_settings({"home": home}), vetted(evidence))
+    vet_output(output, wanted=BUNDLE)
+    data = bundle_of_run(run_id, load_settings({"home": home}), evidence)
     write_file(output, data)
-    return len(data)
-
-
-def vetted(evidence: str) -> "EvidenceKept":
-    """What a bundle is to carry. Errors: InvalidInput."""
-    from pincite.domain.errors import InvalidInput
-
-    if evidence == "full":
-        return "full"
-    if evidence == "passages":
-        return "passages"
-    raise InvalidInput(f"--evidence: {evidence!r} is not full or passages", reason="evidence_unknown")
+    said = f"{len(data):,} bytes. Verify it anywhere: pincite check {output}"
+    print_result({"bundle": str(output), "size_bytes": len(data)}, said, as_json=as_json)
 
 
 _PROOFS = {
@@ -86,36 +69,29 @@ def check(
     as_json: options.Json = False,
 ) -> None:
     """Verify every quote, hash, number, [n] and the rendering against the stored pages, offline."""
+    from pincite.settings import load_settings
+    from pincite.wiring import check_stored_report
+
+    data = read_bytes(report, _REPORT)
     if judge is None:
-        result = guarded(lambda: _check(report, home), as_json=as_json)
+        result = check_stored_report(data, load_settings({"home": home}))
     else:
-        result = run_async(lambda: _judged_again(report, home, judge, llm), as_json=as_json)
+        settings = {"home": home, "judge": judge, "llm": llm}
+        result = of_engine(lambda engine: _judged_again(data, engine), settings)
     print_result(result, _render(result), as_json=as_json)
     if result.status != "passed":
         raise typer.Exit(EXIT_CHECK_FAILED)
 
 
-def _check(report: Path, home: Path | None) -> "CheckResult":
-    from pincite.settings import load_settings
-    from pincite.wiring import check_stored_report
-
-    return check_stored_report(read_bytes(report, _REPORT), load_settings({"home": home}))
-
-
-async def _judged_again(report: Path, home: Path | None, judge: str, llm: str | None) -> "CheckResult":
+async def _judged_again(data: bytes, engine: "Engine") -> "CheckResult":
     """The check, and what a judge of today says."""
-    from anyio import to_thread
-
     from pincite.domain.errors import InvalidSetting
-    from pincite.engine import Engine
     from pincite.wiring import check_with_judge
 
-    data = await to_thread.run_sync(read_bytes, report, _REPORT)
-    async with Engine.from_settings(home=home, judge=judge, llm=llm) as engine:
-        asked = await engine.judge()
-        if asked is None:
-            raise InvalidSetting(f"judge = {judge!r} names no judge", reason="no_judge")
-        return await check_with_judge(data, engine.settings, asked, datetime.now(UTC))
+    asked = await engine.judge()
+    if asked is None:
+        raise InvalidSetting(f"judge = {engine.settings.judge!r} names no judge", reason="no_judge")
+    return await check_with_judge(data, engine.settings, asked, datetime.now(UTC))
 
 
 def _render(result: "CheckResult") -> str:
@@ -157,34 +133,22 @@ def recheck(
     as_json: options.Json = False,
 ) -> None:
     """Fetch the references again: which are gone, moved or changed, and does every quote still stand?"""
+    from pincite.audit.recheck import recheck_text
+    from pincite.domain.codec import to_json
+    from pincite.domain.errors import InvalidInput
 
-    async def rechecked(engine: "Engine") -> "Recheck":
-        return await engine.recheck(await _data(report))
-
-    result = of_engine(rechecked, settings, as_json=as_json)
+    try:
+        data = json.loads(read_bytes(report, _REPORT))
+    except ValueError as error:
+        raise InvalidInput(f"not a report: {error}", reason="not_json") from None
+    result = of_engine(lambda engine: engine.recheck(data), settings)
     if as_json:
-        from pincite.domain.codec import to_json
-
         print_json(to_json(result))
     else:
-        from pincite.audit.recheck import recheck_text
-
         print_text(recheck_text(result))
     if not result.stands:
         # What could not be looked at is no failure of the report: a script tells the two apart by the code.
         raise typer.Exit(EXIT_CHECK_FAILED if result.fell else EXIT_CODES["INSUFFICIENT_EVIDENCE"])
-
-
-async def _data(report: Path) -> "Json":
-    from anyio import to_thread
-
-    from pincite.domain.errors import InvalidInput
-
-    try:
-        data: Json = json.loads(await to_thread.run_sync(read_bytes, report, _REPORT))
-    except ValueError as error:
-        raise InvalidInput(f"not a report: {error}", reason="not_json") from None
-    return data
 
 
 # How an audit can be written; without a suffix, as text.
@@ -214,16 +178,18 @@ def audit(
     as_json: options.Json = False,
 ) -> None:
     """Check every sentence of a report against the pages it cites."""
+    from pincite.audit.render import as_json as plain
+    from pincite.audit.render import table
 
     async def audited(engine: "Engine") -> "Audit":
-        for path in output or ():
-            vet_output(path, FORMATS)
         return await engine.audit(await _content(report, engine), strict=strict)
 
+    for path in output or ():
+        vet_output(path, FORMATS)
     if sources:
         # With its pages at hand nothing is asked for on the network, not even what is missing among them.
         settings |= {"source": tuple(f"local:{path}" for path in sources), "profile": "offline"}
-    result = of_engine(audited, settings, as_json=as_json)
+    result = of_engine(audited, settings)
     failed: PinciteError | None = None
     for path in output or ():
         try:
@@ -232,12 +198,8 @@ def audit(
             tell(error)
             failed = failed or error
     if as_json:
-        from pincite.audit.render import as_json as plain
-
         print_json(plain(result))
     else:
-        from pincite.audit.render import table
-
         print_text(table(result, everything=everything))
     code = exit_code(failed) if failed else _exit_code(result, fail_under)
     if code:
@@ -252,9 +214,7 @@ async def _content(report: str, engine: "Engine") -> bytes:
         result = await engine.fetch(report)
         html = "html" in result.snapshot.content_type
         return result.snapshot.body if html else result.document.text.encode()
-    from anyio import to_thread
-
-    return await to_thread.run_sync(read_bytes, Path(report), "Give a file, - or a URL.")
+    return read_bytes(Path(report), "Give a file, - or a URL.")
 
 
 def _rendered(result: "Audit", path: Path) -> str:

@@ -17,7 +17,7 @@ from pincite.domain.errors import PinciteError, Timeout
 from pincite.domain.frozen import dataclass
 from pincite.runtime.system import install_extra
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.run import guarded, print_json, print_text, run_async
+from pincite.surfaces.cli.run import print_json, print_text, run_async
 from pincite.surfaces.errors import EXIT_CODES
 
 if TYPE_CHECKING:
@@ -140,9 +140,18 @@ def doctor(
     as_json: options.Json = False,
 ) -> None:
     """Show the settings in force, what is installed, and what is writable."""
-    found = guarded(lambda: _look(home), as_json=as_json)
-    answers, failed = _called(home, as_json=as_json) if online else ({}, False)
-    found |= {"Online": answers} if online else {}
+    from pincite.settings import load_settings
+
+    settings = load_settings({"home": home})
+    found, failed = _look(settings), False
+    if online:
+        from pincite.wiring.sources import resolve_sources
+
+        sources = resolve_sources(settings)
+        places = ", ".join([*map(str, sources.libraries), *sources.providers])
+        tried = run_async(lambda: try_all(settings))
+        found["Online"] = {"research looks in": places} | {one.name: one.said for one in tried}
+        failed = any(one.failure is not None for one in tried)
     if as_json:
         print_json(found)
         return
@@ -152,28 +161,10 @@ def doctor(
         raise typer.Exit(EXIT_CODES["MODEL_UNAVAILABLE"])
 
 
-def _called(home: object, *, as_json: bool) -> tuple[dict[str, str], bool]:
-    """What `auto` comes to here, how each call went, and whether one failed."""
-
-    async def job() -> "tuple[dict[str, str], bool]":
-        from pincite.settings import load_settings
-        from pincite.wiring.sources import resolve_sources
-
-        settings = load_settings({"home": home})
-        sources = resolve_sources(settings)
-        places = [*map(str, sources.libraries), *sources.providers]
-        tried = await try_all(settings)
-        answers = {"research looks in": ", ".join(places)} | {one.name: one.said for one in tried}
-        return answers, any(one.failure is not None for one in tried)
-
-    return run_async(job, as_json=as_json)
-
-
-def _look(home: object) -> dict[str, dict[str, str]]:
+def _look(settings: "Settings") -> dict[str, dict[str, str]]:
     from pincite.domain.version import VERSION
-    from pincite.settings import Settings, default_files, environment_names, load_settings
+    from pincite.settings import Settings, default_files, environment_names
 
-    settings = load_settings({"home": home})
     folder = settings.home
     keys = {
         name.removesuffix("_api_key"): "key set"

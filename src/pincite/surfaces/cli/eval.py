@@ -9,7 +9,6 @@ from pincite.domain.errors import InvalidInput
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import read_text
 from pincite.surfaces.cli.run import (
-    guarded,
     note,
     of_engine,
     print_json,
@@ -35,7 +34,7 @@ def evaluate_judge(settings: dict[str, object], data: Path | None, *, fit: bool,
         statements = None if data is None else read_text(data, hint="Give a file of JSON Lines.")
         return await evaluate_judge(engine, statements, fit=fit)
 
-    found = of_engine(evaluated, settings, as_json=as_json)
+    found = of_engine(evaluated, settings)
     print_result(found, evaluation_text(found, fitted=fit), as_json=as_json)
 
 
@@ -95,7 +94,7 @@ def list_(home: options.Home = None, as_json: options.Json = False) -> None:
     from pincite.settings import load_settings
     from pincite.wiring.judging import judge_models
 
-    found = guarded(lambda: judge_models(load_settings({"home": home})), as_json=as_json)
+    found = judge_models(load_settings({"home": home}))
     if as_json:
         print_value(found)
         return
@@ -119,7 +118,7 @@ def add(
 
         return await add_judge_model(load_settings({"home": home}), name, revision=revision, on_progress=note)
 
-    model = run_async(job, as_json=as_json)
+    model = run_async(job)
     if as_json:
         print_value(model)
         return
@@ -203,7 +202,7 @@ def evaluate(
             found[name] = await _figures(asked, {**settings, **others}, name)
         return found
 
-    found = run_async(job, as_json=as_json)
+    found = run_async(job)
     if as_json:
         from pincite.domain.codec import to_json
 

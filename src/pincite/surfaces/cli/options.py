@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin
@@ -14,7 +13,6 @@ from pincite.domain.errors import InvalidInput
 from pincite.domain.given import day, names
 from pincite.domain.requests import Rule
 from pincite.surfaces.cli.files import read_schema
-from pincite.surfaces.cli.run import guarded
 from pincite.surfaces.requests import described, sentence, with_arguments
 
 Llm = Annotated[
@@ -114,9 +112,7 @@ def asking(kind: Any, *, beside: tuple[str, ...] = (), **fixed: Any) -> Callable
         def called(**given: Any) -> None:
             typed = {name: given.pop(name) for name in members}
             own = {name: typed.pop(name) for name in beside}
-            values = partial(_request, kind, members, typed, fixed)
-            asked = guarded(values, as_json=bool(given.get("as_json")))
-            command(asked=asked, **own, **given)
+            command(asked=_request(kind, members, typed, fixed), **own, **given)
 
         arguments = {name: _argument(name, *member) for name, member in members.items()}
         return with_arguments(called, command, arguments)

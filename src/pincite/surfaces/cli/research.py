@@ -6,7 +6,7 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -58,32 +58,27 @@ def research(
     printed = "json" if as_json else format_
     files = tuple(output or ()) + ((bundle,) if bundle else ())
     started: list[str] = []
-
-    async def job() -> "Answer | str":
-        # Before anything is asked: after ten minutes of work a name that can't be written would be learnt too late.
-        for path in files:
-            vet_output(path, report_formats(), BUNDLE if path is bundle else None)
-        asked.constraints()
-        wanted = replace(asked, question=typed()) if asked.question == "-" else asked
-        if plan is not None:
-            shown = await planned(overrides, wanted, plan)
-            if isinstance(shown, str):
-                return shown
-            wanted = replace(wanted, plan=shown)
-        return await ask(overrides, wanted, Printing(printed, files, queue, verbose), started)
-
-    answer = run_async(job, as_json=as_json, stopped=lambda: how_to_resume(started))
-    if isinstance(answer, str):
-        if plan == "show":
-            print_text(answer)
-        else:
-            if as_json:
-                print_json({"run_id": answer, "status": "queued"})
-                return
-            print_text(answer)
-            note(f"Queued. `pincite worker` executes it; see: pincite runs show {answer}")
-        return
-    present(answer, hint=printed == "md" and not files)
+    # Before anything is asked: after ten minutes of work a name that can't be written would be learnt too late.
+    for path in files:
+        vet_output(path, report_formats(), BUNDLE if path is bundle else None)
+    asked.constraints()
+    if asked.question == "-":
+        asked = replace(asked, question=typed())
+    if plan is not None:
+        shown = run_async(lambda: planned(overrides, asked, plan), lambda: how_to_resume(started))
+        if isinstance(shown, str):
+            print_text(shown)
+            return
+        asked = replace(asked, plan=shown)
+    printing = Printing(printed, files, queue, verbose)
+    answer = run_async(lambda: ask(overrides, asked, printing, started), lambda: how_to_resume(started))
+    if not isinstance(answer, str):
+        present(answer, hint=printed == "md" and not files)
+    elif as_json:
+        print_json({"run_id": answer, "status": "queued"})
+    else:
+        print_text(answer)
+        note(f"Queued. `pincite worker` executes it; see: pincite runs show {answer}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,17 +217,14 @@ def demo(
     """Answer a question over 80 bundled pages: no key, no model, no network."""
     started: list[str] = []
 
-    async def job() -> "Answer":
-        from pincite.wiring.sources import QUESTION
+    from pincite.wiring.sources import QUESTION
 
-        vet_output(output, report_formats(), BUNDLE if format_of(output) == BUNDLE else None)
-        overrides: dict[str, Any] = {"source": ("bundled",), "llm": "none", "home": writable_home(home)}
-        printing = Printing("json" if as_json else "md", (output,), verbose=verbose)
-        answer = await ask(overrides, ResearchRequest(question or QUESTION), printing, started)
-        assert not isinstance(answer, str), "a demo is never left to workers"
-        return answer
-
-    answer = run_async(job, as_json=as_json, stopped=lambda: how_to_resume(started))
+    vet_output(output, report_formats(), BUNDLE if format_of(output) == BUNDLE else None)
+    overrides: dict[str, object] = {"source": ("bundled",), "llm": "none", "home": writable_home(home)}
+    printing = Printing("json" if as_json else "md", (output,), verbose=verbose)
+    asked = ResearchRequest(question or QUESTION)
+    answer = run_async(lambda: ask(overrides, asked, printing, started), lambda: how_to_resume(started))
+    assert not isinstance(answer, str), "a demo is never left to workers"
     present(answer, hint=False)
     if not as_json:
         note(NEXT.format(file=output))
@@ -285,18 +277,19 @@ def batch(
             shown[0] = progress.done // step
             note(f"{progress.done} of {progress.total} done" + (f", {progress.failed} failed" * bool(progress.failed)))
 
-    async def job() -> "Progress":
-        from pincite.engine import Engine
-        from pincite.surfaces.batch import Batch, batch_name, read_items
-        from pincite.wiring.observing import export_spans
+    from pincite.engine import Engine
+    from pincite.surfaces.batch import Batch, batch_name, read_items
+    from pincite.wiring.observing import export_spans
 
-        items = read_items(file)
-        vet_output(to)
+    items = read_items(file)
+    vet_output(to)
+
+    async def job() -> "Progress":
         async with Engine.from_settings(**overrides) as engine:
             export_spans(engine.settings)
             return await Batch(engine, batch_name(file), items, to).run(slots, tell, queued=queue)
 
-    found = run_async(job, as_json=as_json, stopped=lambda: "Stopped; the same command goes on.")
+    found = run_async(job, lambda: "Stopped; the same command goes on.")
     if as_json:
         counts = {"answered": found.answered, "failed": found.failed, "kept": found.kept}
         print_json({"output": str(to), "total": found.total, **counts})

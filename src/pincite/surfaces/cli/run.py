@@ -14,6 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO, TypeVar, cast
 
 import typer
+from typer.exceptions import TyperException
 
 from pincite.domain.errors import Internal, InvalidInput, PinciteError, TooManyOpenFiles
 from pincite.runtime.recovery import first_failure
@@ -114,36 +115,24 @@ INTERRUPTS = Interrupts()
 _STDOUT: ContextVar[TextIO | None] = ContextVar("stdout", default=None)
 
 
-def run_async(job: Callable[[], Awaitable[T]], *, as_json: bool, stopped: Say | None = None) -> T:
-    """What `job` returns; an error is printed and ends the process with its exit code, Ctrl-C with 130.
-
-    `stopped` gives the line that Ctrl-C prints.
-    """
+def run_async(job: Callable[[], Awaitable[T]], stopped: Say | None = None) -> T:
+    """What `job` returns; `stopped` gives the line that Ctrl-C prints. Errors: those of `job`, KeyboardInterrupt."""
     import anyio
-
-    def work() -> T:
-        # Libraries print what they like: on stdout there is the result alone, which a program reads.
-        with redirect_stdout(sys.stderr):
-            done = anyio.run(_interruptible, job)
-        if INTERRUPTS.asked:
-            raise KeyboardInterrupt
-        return done[0]
 
     kept = _STDOUT.set(sys.stdout)
     try:
-        return guarded(work, as_json=as_json, stopped=stopped)
+        # Libraries print what they like: on stdout there is the result alone, which a program reads.
+        with INTERRUPTS.stopping(give_up, stopped), redirect_stdout(sys.stderr):
+            done = anyio.run(_interruptible, job)
     finally:
         _STDOUT.reset(kept)
+    if INTERRUPTS.asked:
+        raise KeyboardInterrupt
+    return done[0]
 
 
-def of_engine(
-    do: Callable[["Engine"], Awaitable[T]],
-    settings: Mapping[str, object],
-    *,
-    as_json: bool,
-    stopped: Say | None = None,
-) -> T:
-    """What `do` makes of an engine that is open with these settings; errors and Ctrl-C as for `run_async`."""
+def of_engine(do: Callable[["Engine"], Awaitable[T]], settings: Mapping[str, object], stopped: Say | None = None) -> T:
+    """What `do` makes of an engine that is open with these settings; the rest as for `run_async`."""
 
     async def job() -> T:
         from pincite.engine import Engine
@@ -151,7 +140,7 @@ def of_engine(
         async with Engine.from_settings(**settings) as engine:
             return await do(engine)
 
-    return run_async(job, as_json=as_json, stopped=stopped)
+    return run_async(job, stopped)
 
 
 class _Unprinted(Exception):
@@ -243,27 +232,28 @@ async def _interruptible(job: Callable[[], Awaitable[T]]) -> list[T]:
     return done
 
 
-def guarded(job: Callable[[], T], *, as_json: bool, stopped: Say | None = None) -> T:
-    """What `job` returns, with errors printed as a surface does; `stopped` gives the line that Ctrl-C prints."""
+@contextmanager
+def reported(*, as_json: bool) -> Iterator[None]:
+    """Have an error of the block printed, for a person or a program, and end the process with its code; Ctrl-C: 130."""
     # A process that has no logs of its own: Python prints warnings of libraries then.
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(_Masking())
     try:
-        with INTERRUPTS.stopping(give_up, stopped), first_failure():
-            return job()
+        with INTERRUPTS.stopping(give_up), first_failure():
+            yield
     except PinciteError as error:
-        fail(error, as_json=as_json)
+        _fail(error, as_json=as_json)
     except KeyboardInterrupt:
         INTERRUPTS.tell()
         raise typer.Exit(EXIT_INTERRUPTED) from None
-    except typer.Exit:
+    except (typer.Exit, typer.Abort, TyperException):
         raise
     except Exception as error:  # the border of the process: a defect becomes a typed error, its trace goes to stderr
         note(traceback_of(error))
-        fail(Internal(f"{type(error).__name__}: {error}"), as_json=as_json)
+        _fail(Internal(f"{type(error).__name__}: {error}"), as_json=as_json)
 
 
-def fail(error: PinciteError, *, as_json: bool) -> NoReturn:
+def _fail(error: PinciteError, *, as_json: bool) -> NoReturn:
     """Print `error` for a person (stderr) or a program (stdout) and leave with its exit code."""
     if as_json:
         print_json({"error": _sayable(error.as_dict(), error)})

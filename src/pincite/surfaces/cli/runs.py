@@ -7,9 +7,9 @@ import typer
 
 from pincite.domain.events import EventNames, EventType, RunStatus, event_name
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.check import Evidence, vetted
+from pincite.surfaces.cli.check import Evidence
 from pincite.surfaces.cli.files import BUNDLE, format_of, read_schema, report_formats, vet_output, write_file
-from pincite.surfaces.cli.run import guarded, of_engine, print_bytes, print_json, print_result, print_text
+from pincite.surfaces.cli.run import of_engine, print_bytes, print_json, print_result, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from pincite.domain.events import Json
     from pincite.domain.records import CallRecord
     from pincite.engine import Engine
-    from pincite.surfaces.requests import Part
 
 app = typer.Typer(
     help="List, show, stop, resume, retry, export and delete runs.", no_args_is_help=True, rich_markup_mode=None
@@ -40,7 +39,7 @@ def list_runs(
     as_json: options.Json = False,
 ) -> None:
     """List the newest runs."""
-    records = of_engine(lambda engine: engine.runs(limit, status=status), {"home": home}, as_json=as_json)
+    records = of_engine(lambda engine: engine.runs(limit, status=status), {"home": home})
     lines = [f"{run.run_id}  {run.created_at:%Y-%m-%d %H:%M}  {run.status:<22} {run.question}" for run in records]
     none = "No runs yet." if status is None else f"No run is {status}."
     print_result(records, "\n".join(lines) or none, as_json=as_json)
@@ -61,35 +60,26 @@ def show(
     as_json: options.Json = False,
 ) -> None:
     """Print what a run planned, searched, read, claimed and spent."""
+    from pincite.domain.codec import to_json
+    from pincite.surfaces.cli.progress import render_run
+    from pincite.surfaces.requests import part_json
+
+    def view() -> "RunView":
+        return of_engine(lambda engine: engine.view(run_id), {"home": home})
+
     if trace:
         _show_trace(run_id, home, as_json=as_json)
-        return
-    if part is not None:
-        _show_part(run_id, part, home, as_json=as_json)
-        return
-    view = of_engine(lambda engine: engine.view(run_id), {"home": home}, as_json=as_json)
-    if as_json:
-        from pincite.domain.codec import to_json
-
-        shown = cast("dict[str, Json]", to_json(view, outside=True))
+    elif part == "answer":
+        print_json(of_engine(lambda engine: engine.answer(run_id), {"home": home}))
+    elif part is not None:
+        print_json(part_json(of_engine(lambda engine: engine.report(run_id), {"home": home}), part))
+    elif as_json:
+        shown = cast("dict[str, Json]", to_json(view(), outside=True))
         for event in cast("list[dict[str, Json]]", shown["events"]):
             event["type"] = event_name(EventType(str(event["type"])), event_names)
         print_json(shown)
-        return
-    from pincite.surfaces.cli.progress import render_run
-
-    print_text(render_run(view))
-
-
-def _show_part(run_id: str, part: "Part | Literal['answer']", home: Path | None, *, as_json: bool) -> None:
-    async def shown(engine: "Engine") -> "dict[str, Json]":
-        from pincite.surfaces.requests import part_json
-
-        if part == "answer":
-            return await engine.answer(run_id)
-        return part_json(await engine.report(run_id), part)
-
-    print_json(of_engine(shown, {"home": home}, as_json=as_json))
+    else:
+        print_text(render_run(view()))
 
 
 def _show_trace(run_id: str, home: Path | None, *, as_json: bool) -> None:
@@ -99,7 +89,7 @@ def _show_trace(run_id: str, home: Path | None, *, as_json: bool) -> None:
 
     from pincite.surfaces.cli.progress import render_trace, trace_json
 
-    view, calls = of_engine(traced, {"home": home}, as_json=as_json)
+    view, calls = of_engine(traced, {"home": home})
     if as_json:
         print_json(trace_json(view.record, view.events, calls))
     else:
@@ -120,7 +110,7 @@ def resume(
             report, unmet = await ended(engine, run_id, watch)
         return report, await engine.export(report, "json" if as_json else "md"), unmet
 
-    answer = of_engine(resumed, {"home": home}, as_json=as_json, stopped=lambda: how_to_resume([run_id]))
+    answer = of_engine(resumed, {"home": home}, stopped=lambda: how_to_resume([run_id]))
     present(answer, hint=not as_json)
 
 
@@ -132,18 +122,18 @@ def retry(
     as_json: options.Json = False,
 ) -> None:
     """Have workers try a run again that failed, was stopped or given up, or all that were given up."""
+    from pincite.domain.errors import InvalidInput
+
+    # One of the two, and not both.
+    if dead == (run_id is not None):
+        raise InvalidInput("name one run, or give --dead", hint="pincite runs list --status dead_letter")
 
     async def retried(engine: "Engine") -> list[str]:
-        from pincite.domain.errors import InvalidInput
-
-        # One of the two, and not both.
-        if dead == (run_id is not None):
-            raise InvalidInput("name one run, or give --dead", hint="pincite runs list --status dead_letter")
         named = [] if run_id is None else [(await engine.run(run_id)).run_id]
         found = named or [record.run_id for record in await engine.runs(_RETRIED_MAX, status=RunStatus.DEAD_LETTER)]
         return [found_id for found_id in found if await engine.queue(found_id)]
 
-    queued = of_engine(retried, {"home": home}, as_json=as_json)
+    queued = of_engine(retried, {"home": home})
     taken = "Workers of this home take it: pincite worker --until-idle"
     lines = [*(f"{queued_id} waits for a worker." for queued_id in queued), taken]
     print_result({"queued": queued}, "\n".join(lines) if queued else "No run is to be tried again.", as_json=as_json)
@@ -159,7 +149,7 @@ def replay(
     as_json: options.Json = False,
 ) -> None:
     """Make a run's report again from its record alone, and compare; exit code 1 when they differ."""
-    schema = guarded(lambda: read_schema(output_schema), as_json=as_json) if output_schema else None
+    schema = read_schema(output_schema) if output_schema else None
 
     async def made_again(engine: "Engine") -> "tuple[str, bool, Json]":
         from dataclasses import replace
@@ -171,7 +161,7 @@ def replay(
         filled = None if schema is None else await engine.structure(again, schema, from_record=True)
         return stored.run_id, same, filled
 
-    replayed, same, filled = of_engine(made_again, {"home": home}, as_json=as_json)
+    replayed, same, filled = of_engine(made_again, {"home": home})
     if schema is not None:
         print_json({"run_id": replayed, "same": same, **(filled if isinstance(filled, dict) else {})})
     else:
@@ -189,7 +179,7 @@ def cancel(run_id: RunId, home: options.Home = None, as_json: options.Json = Fal
         status = await engine.cancel(run_id)
         return (await engine.run(run_id)).run_id, status
 
-    cancelled, status = of_engine(stopped, {"home": home}, as_json=as_json)
+    cancelled, status = of_engine(stopped, {"home": home})
     said = f"{cancelled} was asked to stop." if status == RunStatus.RUNNING else f"{cancelled} is {status}."
     print_result({"run_id": cancelled, "status": status}, said, as_json=as_json)
 
@@ -210,28 +200,28 @@ def export(
     as_json: options.Json = False,
 ) -> None:
     """Write a run's report in another format; `--evidence` is about wacz."""
+    from pincite.domain.markdown import restyle
+
+    wanted = format_ or (format_of(output) if output else "md")
+    if output is not None:
+        # Before the report is made: a file that can't be written is told at once.
+        vet_output(output, report_formats(), wanted)
 
     async def written(engine: "Engine") -> bytes:
-        from pincite.domain.markdown import restyle
-
-        wanted = format_ or (format_of(output) if output else "md")
-        if output is not None:
-            # Before the report is made: a file that can't be written is told at once.
-            vet_output(output, report_formats(), wanted)
         if wanted == BUNDLE:
-            return await engine.bundle(run_id, vetted(evidence))
+            return await engine.bundle(run_id, evidence)
         made = await engine.export(await engine.report(run_id), wanted)
         return restyle(made.decode(), "[n](citation:n)").encode() if (wanted, marks) == ("md", "linked") else made
 
-    data = of_engine(written, {"home": home}, as_json=as_json)
+    data = of_engine(written, {"home": home})
     if output is None:
         print_bytes(data)
-        return
-    guarded(lambda: write_file(output, data), as_json=as_json)
+    else:
+        write_file(output, data)
 
 
 @app.command()
 def delete(run_id: RunId, home: options.Home = None, as_json: options.Json = False) -> None:
     """Delete a run, its events, claims and the pages only it uses."""
-    deleted = of_engine(lambda engine: engine.delete(run_id), {"home": home}, as_json=as_json)
+    deleted = of_engine(lambda engine: engine.delete(run_id), {"home": home})
     print_result({"deleted": deleted}, f"Deleted {deleted}.", as_json=as_json)

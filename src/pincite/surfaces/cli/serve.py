@@ -15,7 +15,7 @@ from pincite.runtime.system import needing
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import vet_output
 from pincite.surfaces.cli.research import writable_home
-from pincite.surfaces.cli.run import guarded, note, of_engine, print_json, print_result, print_text, run_async
+from pincite.surfaces.cli.run import note, of_engine, print_json, print_result, print_text, run_async
 from pincite.surfaces.errors import EXIT_INTERRUPTED
 from pincite.surfaces.listening import bound
 
@@ -37,12 +37,8 @@ def serve(
     as_json: options.Json = False,
 ) -> None:
     """Serve the web pages and the HTTP API, also in the shapes of Tavily, Firecrawl and OpenAI."""
-
-    def job() -> None:
-        said = f"Serving on {origin(host, port)} (the API: /docs). Ctrl-C stops; runs can be resumed."
-        server().serve(host, port, home, ready=lambda: note(said), work=work)
-
-    guarded(job, as_json=as_json)
+    said = f"Serving on {origin(host, port)} (the API: /docs). Ctrl-C stops; runs can be resumed."
+    server().serve(host, port, home, ready=lambda: note(said), work=work)
 
 
 def origin(host: str, port: int) -> str:
@@ -60,15 +56,10 @@ def create(
     as_json: options.Json = False,
 ) -> None:
     """Make an API key and print it, once."""
-
-    def job() -> str:
-        # By its text: the float 0.1 as a Decimal has 55 digits.
-        cap = None if daily_usd is None else Decimal(str(daily_usd))
-        with server().key_ring(home) as keys:
-            secret: str = keys.create(name, scope, rate_per_min=rate, daily_usd=cap)
-        return secret
-
-    secret = guarded(job, as_json=as_json)
+    # By its text: the float 0.1 as a Decimal has 55 digits.
+    cap = None if daily_usd is None else Decimal(str(daily_usd))
+    with server().key_ring(home) as keys:
+        secret = keys.create(name, scope, rate_per_min=rate, daily_usd=cap)
     if as_json:
         limits = {"rate_per_min": rate, "daily_usd": daily_usd}
         print_json({"name": name, "scope": scope or name, **limits, "key": secret})
@@ -80,12 +71,8 @@ def create(
 @keys_app.command("list")
 def list_keys(home: options.Home = None, as_json: options.Json = False) -> None:
     """List the keys by name; never the keys themselves."""
-
-    def job() -> Any:
-        with server().key_ring(home) as ring:
-            return ring.all()
-
-    keys = guarded(job, as_json=as_json)
+    with server().key_ring(home) as ring:
+        keys = ring.all()
     if as_json:
         shown = ("name", "scope", "created_at", "revoked_at", "rate_per_min", "daily_usd")
         print_json([{name: getattr(key, name) for name in shown} for key in keys])
@@ -104,12 +91,8 @@ def revoke(
     name: Annotated[str, typer.Argument(help="Its name.")], home: options.Home = None, as_json: options.Json = False
 ) -> None:
     """Make a key open nothing any more."""
-
-    def job() -> None:
-        with server().key_ring(home) as keys:
-            keys.revoke(name)
-
-    guarded(job, as_json=as_json)
+    with server().key_ring(home) as keys:
+        keys.revoke(name)
     if as_json:
         print_json({"revoked": name})
 
@@ -133,18 +116,14 @@ def ui(
     home: options.Home = None,
 ) -> None:
     """Ask in your browser: the web, the bundled pages or your own; only this machine gets in."""
-
-    def job() -> None:
-        serving = server()
-        with bound(port) as listening:
-            pages = serving.own_pages(writable_home(home), listening)
-            note(f"Open {pages.address}")
-            note("Only this machine, and only who has this address, gets in. Ctrl-C stops.")
-            if browser and not opened(pages.address):
-                note("No browser was found to open it in: open the address yourself.")
-            pages.serve()
-
-    guarded(job, as_json=False)
+    serving = server()
+    with bound(port) as listening:
+        pages = serving.own_pages(writable_home(home), listening)
+        note(f"Open {pages.address}")
+        note("Only this machine, and only who has this address, gets in. Ctrl-C stops.")
+        if browser and not opened(pages.address):
+            note("No browser was found to open it in: open the address yourself.")
+        pages.serve()
 
 
 def opened(address: str) -> bool:
@@ -169,19 +148,15 @@ def mcp(
     as_json: options.Json = False,
 ) -> None:
     """Serve search, fetch and research as MCP tools."""
-
-    def job() -> None:
-        with needing("mcp", "the MCP server needs the mcp package"):
-            importlib.import_module("mcp")
-        # By name, as the server: surfaces don't import each other.
-        server = importlib.import_module("pincite.surfaces.mcp.server")
-        if transport == "stdio":
-            server.serve(profile, home, source)
-        else:
-            said = f"Serving on {origin('127.0.0.1', port)}/mcp. Ctrl-C stops."
-            server.serve_http(profile, port, home, source, ready=lambda: note(said))
-
-    guarded(job, as_json=as_json)
+    with needing("mcp", "the MCP server needs the mcp package"):
+        importlib.import_module("mcp")
+    # By name, as the server: surfaces don't import each other.
+    server = importlib.import_module("pincite.surfaces.mcp.server")
+    if transport == "stdio":
+        server.serve(profile, home, source)
+    else:
+        said = f"Serving on {origin('127.0.0.1', port)}/mcp. Ctrl-C stops."
+        server.serve_http(profile, port, home, source, ready=lambda: note(said))
 
 
 def worker(
@@ -218,7 +193,7 @@ def worker(
             await found.run(stopping)
             tasks.cancel_scope.cancel()
 
-    run_async(job, as_json=as_json)
+    run_async(job)
     if as_json:
         print_json({"runs": ended})
 
@@ -249,7 +224,7 @@ share_app = typer.Typer(
 @share_app.command("key")
 def share_key(home: options.Home = None, as_json: options.Json = False) -> None:
     """Print the public key by which others know this installation; made at first use."""
-    found = of_engine(lambda engine: engine.share_key(), {"home": home}, as_json=as_json)
+    found = of_engine(lambda engine: engine.share_key(), {"home": home})
     print_result({"key": found}, found, as_json=as_json)
 
 
@@ -260,8 +235,8 @@ def share_export(
     as_json: options.Json = False,
 ) -> None:
     """Write a signed bundle of the captures and search answers that may be shared."""
-    guarded(lambda: vet_output(file), as_json=as_json)
-    made = of_engine(lambda engine: engine.share_export(file), {"home": home}, as_json=as_json)
+    vet_output(file)
+    made = of_engine(lambda engine: engine.share_export(file), {"home": home})
     said = f"{file}: {made.captures} captures and {made.answers} search answers, {made.size_bytes} bytes"
     print_result(made, f"{said}\nsigned with {made.key}", as_json=as_json)
     if not as_json:
@@ -278,7 +253,7 @@ def share_import(
     as_json: options.Json = False,
 ) -> None:
     """Take in a bundle of another installation; every item is checked again here."""
-    taken = of_engine(lambda engine: engine.share_import(file, key=signed_by), {"home": home}, as_json=as_json)
+    taken = of_engine(lambda engine: engine.share_import(file, key=signed_by), {"home": home})
     said = f"{taken.captures} captures and {taken.answers} search answers of {taken.shared_by}"
     print_result(taken, said, as_json=as_json)
     if not as_json:
@@ -293,16 +268,12 @@ def share_serve(
     as_json: options.Json = False,
 ) -> None:
     """Be a read-only peer: hand out, signed, what the scope may share. Nothing is fetched for anybody."""
+    from pincite.settings import load_settings
+    from pincite.wiring.sharing import vet_scope
 
-    def job() -> None:
-        from pincite.settings import load_settings
-        from pincite.wiring.sharing import vet_scope
-
-        serving = server()
-        vet_scope(load_settings({"home": home}))
-        serving.serve_peer(host, port, home, ready=lambda: note(f"Sharing on {origin(host, port)}. Ctrl-C stops."))
-
-    guarded(job, as_json=as_json)
+    serving = server()
+    vet_scope(load_settings({"home": home}))
+    serving.serve_peer(host, port, home, ready=lambda: note(f"Sharing on {origin(host, port)}. Ctrl-C stops."))
 
 
 def _counted(what: str, reasons: Mapping[str, int]) -> str:

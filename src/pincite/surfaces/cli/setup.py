@@ -15,7 +15,7 @@ import typer
 from pincite.domain.errors import InvalidInput, ModelUnavailable
 from pincite.runtime.system import replace_file
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.run import fail, guarded, note, print_json, print_text, run_async
+from pincite.surfaces.cli.run import note, print_json, print_text, run_async
 
 if TYPE_CHECKING:
     from pincite.surfaces.cli.doctor import Tried
@@ -34,19 +34,15 @@ def setup(
     as_json: options.Json = False,
 ) -> None:
     """Set up a model, search engines and folders; each is tried with one call, then written to pincite.toml."""
-
-    def job() -> dict[str, object]:
-        asked = not (model or search or library)
-        # A script would wait for answers that nobody gives.
-        if asked and not sys.stdin.isatty():
-            raise InvalidInput(
-                "nothing was named to set up", hint="Name --model, --search or --library, or use a terminal."
-            )
-        return interview() if asked else named(model, key_env, search, tuple(library or ()))
-
-    wanted = guarded(job, as_json=as_json)
     from pincite.settings import default_files
 
+    asked = not (model or search or library)
+    # A script would wait for answers that nobody gives.
+    if asked and not sys.stdin.isatty():
+        raise InvalidInput(
+            "nothing was named to set up", hint="Name --model, --search or --library, or use a terminal."
+        )
+    wanted = interview() if asked else named(model, key_env, search, tuple(library or ()))
     place = file or default_files()[0]
 
     async def attempt() -> "list[Tried]":
@@ -57,15 +53,15 @@ def setup(
         # Only what was set up now: engines that somebody did not name cost money, too.
         return await try_all(settings, searches="source" in wanted) if test else []
 
-    tried = run_async(attempt, as_json=as_json)
+    tried = run_async(attempt)
     for one in tried:
         note(f"{one.name}: {one.said}")
     failed = [one for one in tried if one.failure is not None]
     if failed:
         names = ", ".join(one.name for one in failed)
         hint = "Mend it, or write with --no-test."
-        fail(ModelUnavailable(f"no answer from {names}; nothing was written", hint=hint), as_json=as_json)
-    guarded(lambda: write(place, wanted), as_json=as_json)
+        raise ModelUnavailable(f"no answer from {names}; nothing was written", hint=hint)
+    write(place, wanted)
     if as_json:
         print_json({"file": str(place), "settings": wanted, "tried": {one.name: one.said for one in tried}})
         return

@@ -66,7 +66,7 @@ def index(
             return [await engine.index(path, vectors=not words_only, progress=told) for path in paths]
 
     stopped = "Stopped; pages that were indexed are kept. The same command goes on."
-    summaries = of_engine(indexed, {"home": home}, as_json=as_json, stopped=lambda: stopped)
+    summaries = of_engine(indexed, {"home": home}, stopped=lambda: stopped)
     if as_json:
         print_value(summaries)
         return
@@ -123,7 +123,7 @@ _MEGABYTE = 1_000_000
 @cache_app.command()
 def stats(home: options.Home = None, as_json: options.Json = False) -> None:
     """Print what cached answers and captured pages take up."""
-    held = of_engine(lambda engine: engine.cache_stats(), {"home": home}, as_json=as_json)
+    held = of_engine(lambda engine: engine.cache_stats(), {"home": home})
     cached = f"cache: {held.entries} entries, {held.size_bytes / _MEGABYTE:.1f} MB"
     captured = f"captured pages: {held.captured_bytes / _MEGABYTE:.1f} MB, compressed"
     print_result(held, f"{cached}\n{captured}", as_json=as_json)
@@ -132,7 +132,7 @@ def stats(home: options.Home = None, as_json: options.Json = False) -> None:
 @cache_app.command()
 def clear(home: options.Home = None, as_json: options.Json = False) -> None:
     """Empty the cache and forget pages that no run refers to; runs and reports stay whole."""
-    gone = of_engine(lambda engine: engine.clear_cache(), {"home": home}, as_json=as_json)
+    gone = of_engine(lambda engine: engine.clear_cache(), {"home": home})
     said = f"Removed {gone.entries} cache entries and {gone.captures} captures that no run refers to."
     print_result(gone, said, as_json=as_json)
 
@@ -167,7 +167,7 @@ def export(
                     rows += 1
         return rows
 
-    rows = run_async(job, as_json=as_json)
+    rows = run_async(job)
     if as_json and output is not None:
         print_json({"scope": user, "rows": rows, "output": str(output)})
     note(f"{rows} rows of {user}.")
@@ -191,7 +191,7 @@ def delete(
 
         return await delete_scope(load_settings({"home": home, "scope": user}))
 
-    went = run_async(job, as_json=as_json)
+    went = run_async(job)
     counts = {"rows": went.rows, "cache_entries": went.cache_entries, "calls": went.logged_calls}
     said = f"Removed {went.rows} rows, {went.cache_entries} cached answers and {went.logged_calls} logged calls."
     print_result({"scope": user, **counts}, said, as_json=as_json)
@@ -212,7 +212,7 @@ def prune(user: User, home: options.Home = None, as_json: options.Json = False) 
         async with open_shared(settings) as shared:
             return await expire(settings, shared)
 
-    went = run_async(job, as_json=as_json)
+    went = run_async(job)
     said = f"Deleted {went.runs} runs, {went.events} events and {went.captures} captures."
     found = {"scope": user, "runs": went.runs, "events": went.events, "captures": went.captures}
     print_result(found, said, as_json=as_json)
@@ -227,9 +227,7 @@ def log(
     as_json: options.Json = False,
 ) -> None:
     """List the calls that were made: when, by which surface, what came of them, time and money."""
-    found = of_engine(
-        lambda engine: engine.log(limit, tool=tool, run_id=run_id, session_id=session), {"home": home}, as_json=as_json
-    )
+    found = of_engine(lambda engine: engine.log(limit, tool=tool, run_id=run_id, session_id=session), {"home": home})
     print_result(found, "\n".join(map(_line, found)) or "No calls on record.", as_json=as_json)
 
 

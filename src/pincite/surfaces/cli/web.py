@@ -45,7 +45,7 @@ def search(
 
     settings: dict[str, object] = {"source": asked.source or None, "max_cost_usd": asked.cost_cap()}
     settings |= {"home": home, "embeddings": "none" if words_only else None}
-    response, plan = of_engine(find, settings, as_json=as_json)
+    response, plan = of_engine(find, settings)
     for line in (*plan, *(account(response) if explain else ())):
         note(line)
     if as_json:
@@ -116,7 +116,7 @@ def fetch(asked: FetchRequest, settings: dict[str, object], as_json: options.Jso
         given = read_bytes(file, "Give a file that you may read.")
         return await engine.parse(given, name=file.name, request=asked)
 
-    result = of_engine(read, settings, as_json=as_json)
+    result = of_engine(read, settings)
     if as_json:
         from pincite.domain.codec import to_json
 
@@ -203,7 +203,7 @@ def summarize(
         given = await engine.parse(read_bytes(file, "Give a file that you may read."), name=file.name)
         return await engine.summarize(given.final_url, sentences=sentences)
 
-    found = of_engine(job, settings, as_json=as_json)
+    found = of_engine(job, settings)
     if as_json:
         from pincite.surfaces.requests import summary_json
 
