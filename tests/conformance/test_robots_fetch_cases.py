@@ -11,6 +11,7 @@ import pytest
 from tests.fakes.storage import MemoryCache
 
 from pincite.domain.errors import BlockedAddress, RobotsDisallowed
+from pincite.domain.fetch import FetchRequest
 from pincite.fetch.client import GuardedClient
 from pincite.fetch.limits import ROBOTS_BYTES_MAX
 from pincite.fetch.resolver import VettedResolver
@@ -23,6 +24,8 @@ from pincite.urls import parse_url
 CASES = json.loads((Path(__file__).parent / "data" / "robots_cases.json").read_text())["cases"]
 FETCH = [pytest.param(case, id=case["name"]) for case in CASES if case["kind"] == "fetch"]
 LAST_RULE = b"disallow: /last\n"
+# A request without lists of its own, that nobody typed.
+ANY = FetchRequest("https://site.example/")
 
 
 @pytest.fixture
@@ -152,7 +155,7 @@ async def test_a_hundred_pages_ask_once_per_origin(gate: Gate, web: StubWeb) -> 
     async def one(n: int) -> None:
         nonlocal refused
         try:
-            await gate.gate.admit(web.url("site.example", f"/{'private' if n % 2 else 'open'}/{n}"))
+            await gate.gate.admit(web.url("site.example", f"/{'private' if n % 2 else 'open'}/{n}"), ANY)
         except RobotsDisallowed:
             refused += 1
 
@@ -161,20 +164,20 @@ async def test_a_hundred_pages_ask_once_per_origin(gate: Gate, web: StubWeb) -> 
             group.start_soon(one, n)
     assert web.count("/robots.txt") == 1
     assert refused == 50
-    await gate.gate.admit(web.url("www.site.example", "/open"))
+    await gate.gate.admit(web.url("www.site.example", "/open"), ANY)
     assert web.count("/robots.txt") == 2
     gate.clock.advance(86_401)
-    await gate.gate.admit(web.url("site.example", "/open"))
+    await gate.gate.admit(web.url("site.example", "/open"), ANY)
     assert web.count("/robots.txt") == 3
 
 
 async def test_usage_signals_are_obeyed_unless_told_otherwise(gate: Gate, web: StubWeb) -> None:
     web.page("/robots.txt", "user-agent: *\ncontent-signal: ai-input=no\nallow: /\n", content_type="text/plain")
     with pytest.raises(RobotsDisallowed) as caught:
-        await gate.gate.admit(web.url("site.example", "/a"))
+        await gate.gate.admit(web.url("site.example", "/a"), ANY)
     assert caught.value.reason == "ai_input_no"
     lenient = Gate(web, obey_ai_input=False)
-    admission = await lenient.gate.admit(web.url("site.example", "/a"))
+    admission = await lenient.gate.admit(web.url("site.example", "/a"), ANY)
     assert admission.signals == ("ai-input=no",)
     await lenient.client.aclose()
 
@@ -183,7 +186,7 @@ async def test_modes_are_recorded(web: StubWeb) -> None:
     web.page("/robots.txt", "user-agent: *\ndisallow: /\n", content_type="text/plain")
     for mode in (RobotsMode.OFF, RobotsMode.USER_TRIGGERED):
         relaxed, url = Gate(web, mode=mode), web.url("site.example", "/a")
-        assert (await relaxed.gate.admit(url, typed=url)).robots == mode.value
+        assert (await relaxed.gate.admit(url, FetchRequest(url, user_triggered=True))).robots == mode.value
         await relaxed.client.aclose()
     assert web.count("/robots.txt") == 0
 
@@ -192,10 +195,12 @@ async def test_only_what_a_person_typed_is_spared(web: StubWeb) -> None:
     web.page("/robots.txt", "user-agent: *\ndisallow: /\n", content_type="text/plain")
     relaxed = Gate(web, mode=RobotsMode.USER_TRIGGERED)
     typed, other = web.url("site.example", "/a"), web.url("other.example", "/a")
-    assert (await relaxed.gate.admit(web.url("site.example", "/b"), typed=typed)).robots == "user_triggered"
-    for url, spared in ((typed, ""), (other, typed)):
+    assert (
+        await relaxed.gate.admit(web.url("site.example", "/b"), FetchRequest(typed, user_triggered=True))
+    ).robots == "user_triggered"
+    for url, request in ((typed, FetchRequest(typed)), (other, FetchRequest(typed, user_triggered=True))):
         with pytest.raises(RobotsDisallowed):
-            await relaxed.gate.admit(url, typed=spared)
+            await relaxed.gate.admit(url, request)
     await relaxed.client.aclose()
 
 
@@ -207,7 +212,7 @@ async def test_rules_are_kept_between_processes(web: StubWeb) -> None:
     async def told(path: str) -> str:
         process = Gate(web, memory=RobotsMemory(cache, clock), clock=clock)
         try:
-            return (await process.gate.admit(web.url("site.example", path))).robots
+            return (await process.gate.admit(web.url("site.example", path), ANY)).robots
         except RobotsDisallowed as error:
             return error.reason
         finally:
@@ -228,9 +233,9 @@ async def test_rules_are_kept_between_processes(web: StubWeb) -> None:
 async def test_an_unreachable_robots_closes_the_site_for_now(gate: Gate, web: StubWeb) -> None:
     web.page("/robots.txt", "x", status=503, headers={"Retry-After": "60"})
     with pytest.raises(RobotsDisallowed) as caught:
-        await gate.gate.admit(web.url("site.example", "/a"))
+        await gate.gate.admit(web.url("site.example", "/a"), ANY)
     assert caught.value.reason == "robots_unreachable"
     web.page("/robots.txt", "", content_type="text/plain")
     gate.clock.advance(61)
-    assert (await gate.gate.admit(web.url("site.example", "/a"))).robots == "no_rules"
+    assert (await gate.gate.admit(web.url("site.example", "/a"), ANY)).robots == "no_rules"
     assert (await gate.gate.site(parse_url(web.url("site.example", "/a")))).decision is Decision.ALLOW_ALL

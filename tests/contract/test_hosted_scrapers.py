@@ -105,10 +105,9 @@ class OpenGate:
     def __init__(self) -> None:
         self.refuse = ""
 
-    async def admit(
-        self, url: str, *, include: tuple[str, ...] = (), exclude: tuple[str, ...] = (), typed: str = ""
-    ) -> Admission:
+    async def admit(self, url: str, request: FetchRequest) -> Admission:
         parsed = vet_parsed(url)
+        include, exclude = request.include_domains, request.exclude_domains
         UrlPolicy().check_host_lists(parsed.host, include=include, exclude=exclude)
         if self.refuse and self.refuse in url:
             raise RobotsDisallowed("no")

@@ -122,12 +122,7 @@ class HostedScraper(ABC):
             raise InvalidUrl("a URL that holds a credential is not sent to another service", reason="secret_in_url")
         # Whatever networks the operator opened for this machine: no other service hears of an address in them.
         vet_url(url, policy=self._around.public)
-        admission = await self._around.gate.admit(
-            url,
-            include=request.include_domains,
-            exclude=request.exclude_domains,
-            typed=request.url if request.user_triggered else "",
-        )
+        admission = await self._around.gate.admit(url, request)
         parsed = admission.url
         if not parsed.is_literal:
             # A public name may lead into a private network, and the name alone would tell of it: looked up here, though

@@ -21,6 +21,7 @@ from pincite.domain.errors import (
     Timeout,
     TooManyRedirects,
 )
+from pincite.domain.fetch import FetchRequest
 from pincite.domain.frozen import dataclass
 from pincite.domain.records import Entry
 from pincite.domain.version import PRODUCT_TOKEN
@@ -150,9 +151,7 @@ class Admission:
 class Gate(Protocol):
     """Says whether a page may be fetched."""
 
-    async def admit(
-        self, url: str, *, include: tuple[str, ...] = (), exclude: tuple[str, ...] = (), typed: str = ""
-    ) -> Admission:
+    async def admit(self, url: str, request: FetchRequest) -> Admission:
         """The page as it may be fetched. Errors: InvalidUrl, BlockedAddress, DomainDenied, RobotsDisallowed."""
 
 
@@ -187,26 +186,21 @@ class RobotsGate:
         self._sites: OrderedDict[str, SiteRules] = OrderedDict()
         self._flights: SingleFlight[SiteRules] = SingleFlight()
 
-    async def admit(
-        self, url: str, *, include: tuple[str, ...] = (), exclude: tuple[str, ...] = (), typed: str = ""
-    ) -> Admission:
+    async def admit(self, url: str, request: FetchRequest) -> Admission:
         """The page as it may be fetched.
 
         Args:
-            url: any form of the URL.
-            include: the request's own allow-list of domains; narrows the operator's.
-            exclude: the request's own deny-list.
-            typed: the URL that the user typed, if one did; it may spare pages of its own origin robots.txt.
+            url: any form of the URL, which the request asks for or has led to.
+            request: its lists of domains narrow the operator's; what a user typed may spare its origin robots.txt.
 
         Errors:
             InvalidUrl, BlockedAddress, DomainDenied, RobotsDisallowed: what policy or the site's robots.txt says.
             DnsError, TlsError, NetworkError, Timeout, ...: the site could not be asked for one.
         """
         parsed = vet_parsed(url, policy=self.policy)
-        self.policy.check_host_lists(parsed.host, include=include, exclude=exclude)
-        if self._mode is RobotsMode.OFF or (
-            self._mode is RobotsMode.USER_TRIGGERED and bool(typed) and parse_url(typed).origin == parsed.origin
-        ):
+        self.policy.check_host_lists(parsed.host, include=request.include_domains, exclude=request.exclude_domains)
+        asked = self._mode is RobotsMode.USER_TRIGGERED and request.user_triggered
+        if self._mode is RobotsMode.OFF or (asked and parse_url(request.url).origin == parsed.origin):
             return Admission(parsed, self._mode.value)
         site = await self.site(parsed)
         if site.failure is not None:

@@ -4,7 +4,7 @@ A peer is a backend like any other: asked for pages before the site is.
 """
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Final
 
 from pincite.domain.errors import DomainDenied, NotFound, PinciteError, ShareRefused
@@ -147,11 +147,11 @@ class Intake:
         )
 
     async def _admitted(self, url: str, request: FetchRequest) -> tuple[str, tuple[str, ...]]:
-        include, exclude = request.include_domains, request.exclude_domains
         if self.gate is None or self.resolver is None:
+            include, exclude = request.include_domains, request.exclude_domains
             self.policy.check_host_lists(parse_url(url).host, include=include, exclude=exclude)
             return "not_asked", ()
-        admission = await self.gate.admit(url, include=include, exclude=exclude)
+        admission = await self.gate.admit(url, replace(request, user_triggered=False))  # it typed no peer's page
         if not admission.url.is_literal:
             await self.resolver.addresses(admission.url.host, admission.url.port)
         return admission.robots, admission.signals

@@ -65,7 +65,7 @@ async def test_a_search_engine(tmp_path: Path) -> None:
 
 async def test_a_hosted_scraper() -> None:
     class OpenGate:
-        async def admit(self, url: str, **_: object) -> Admission:
+        async def admit(self, url: str, _: object) -> Admission:
             return Admission(vet_parsed(url), "allowed")
 
     async def answer(request: StubRequest, writer: asyncio.StreamWriter) -> None:

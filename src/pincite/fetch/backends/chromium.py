@@ -145,7 +145,7 @@ class ChromiumBackend:
         upstream: UpstreamProxy | None = None,
         user_agent: str = USER_AGENT,
     ) -> None:
-        self._gate = gate
+        self.gate = gate
         self._resolver = resolver
         self._turns = turns
         self._clock = clock
@@ -162,7 +162,7 @@ class ChromiumBackend:
         Errors: the policy errors of `RobotsGate.admit`; ExtraNotInstalled; Timeout `render_deadline`; NetworkError
             `browser_failed`; TooLarge; those of `failure_of`.
         """
-        admission = await self._admit(request, request.url)
+        admission = await self.gate.admit(request.url, request)
         deadline_s = min(self._limits.render_total_s, request.deadline_s or self._limits.render_total_s)
         async with self._turns.turn(admission.url.host, admission.delay_s):
             try:
@@ -175,18 +175,10 @@ class ChromiumBackend:
             raise failure
         return snapshot
 
-    async def _admit(self, request: FetchRequest, url: str) -> Admission:
-        return await self._gate.admit(
-            url,
-            include=request.include_domains,
-            exclude=request.exclude_domains,
-            typed=request.url if request.user_triggered else "",
-        )
-
     async def _rendered(self, request: FetchRequest, admission: Admission, stack: AsyncExitStack) -> Snapshot:
         # The proxy first, so that the browser is closed before the only way out of it is.
         proxy = await stack.enter_async_context(
-            EgressProxy(self._gate.policy, self._resolver, connections_max=REQUESTS_MAX, upstream=self._upstream)
+            EgressProxy(self.gate.policy, self._resolver, connections_max=REQUESTS_MAX, upstream=self._upstream)
         )
         mark = f"--pincite-page={secrets.token_hex(8)}"
         browser = await self._launched(proxy.address, mark, stack)
@@ -195,7 +187,7 @@ class ChromiumBackend:
         response, page, html = await self._watched(mark, lambda: visit.run(browser, admission.url.sent))
         if len(html) > self._limits.html_max_bytes:
             raise TooLarge("the rendered page is too large", reason="decoded_too_large")
-        final = await self._admit(request, page.url)  # scripts may have led elsewhere
+        final = await self.gate.admit(page.url, request)  # scripts may have led elsewhere
         headers = tuple((await response.all_headers()).items())
         # Those that describe what the server sent do not describe the rendered page.
         sent = {"content-type", "content-encoding", "content-length", "transfer-encoding", "etag", "last-modified"}
@@ -359,7 +351,7 @@ class _BrowserVisit:
 
     async def _navigable(self, url: str) -> bool:
         try:
-            await self._backend._admit(self._request, url)  # noqa: SLF001  # the two are one part
+            await self._backend.gate.admit(url, self._request)
         except PinciteError as error:
             self._refusal = self._refusal or error
             return False

@@ -64,27 +64,19 @@ class DirectBackend:
         """
         try:
             with anyio.fail_after(self._limits.deadline(request.deadline_s)) as scope:
-                return await self._fetched(_Job(request, scope))
+                job = _Job(request, scope)
+                url = await self._admit(job, request.url)
+                left_s, scope.deadline = job.left_s(), math.inf
+                async with self._turns.turn(url.host, job.admissions[-1].delay_s):
+                    scope.deadline = anyio.current_time() + left_s
+                    if request.confirms:  # whoever asks for that counts the attempts
+                        return await self._once(job, url)
+                    return await retried(lambda: self._once(job, url), self._clock, job.left_s)
         except TimeoutError:
             raise Timeout("the page took longer than its deadline", reason="deadline_total", retryable=False) from None
 
-    async def _fetched(self, job: _Job) -> Snapshot:
-        url = await self._admit(job, job.request.url)
-        left_s, job.scope.deadline = job.left_s(), math.inf
-        async with self._turns.turn(url.host, job.admissions[-1].delay_s):
-            job.scope.deadline = anyio.current_time() + left_s
-            if job.request.confirms:  # whoever asks for that counts the attempts
-                return await self._once(job, url)
-            return await retried(lambda: self._once(job, url), self._clock, job.left_s)
-
     async def _admit(self, job: _Job, url: str) -> ParsedUrl:
-        request = job.request
-        admission = await self._gate.admit(
-            url,
-            include=request.include_domains,
-            exclude=request.exclude_domains,
-            typed=request.url if request.user_triggered else "",
-        )
+        admission = await self._gate.admit(url, job.request)
         # A hop to another host waits for that host as well; one on the same host goes on within its turn.
         if job.admissions and job.admissions[-1].url.host != admission.url.host:
             await self._turns.wait(admission.url.host, admission.delay_s)
