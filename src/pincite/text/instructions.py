@@ -15,6 +15,12 @@ _MACHINE = (
     r"readers?|systems?)|assistants?|language\s+models?|llms?|chat\s?bots?|bots|agents?|planners?|verifiers?|"
     r"(?:checking|reading|language)\s+models?|(?:search\s+)?engines|machines|crawlers?|summari[sz]ers?)"
 )
+# Who reads a page for others. Of other programs manuals say what they must do: "Crawlers must obey robots.txt".
+_READER = (
+    r"(?:automated\s+readers?|readers?\s+that\s+are\s+programs?|(?:ai|artificial)[\s-]+(?:assistants?|agents?|models?|"
+    r"readers?|systems?)|assistants?|language\s+models?|llms?|chat\s?bots?|(?:checking|reading|language)\s+models?|"
+    r"summari[sz]ers?)"
+)
 _MACHINES: Final = tuple(
     "reader assistant agent model system llm bot planner verifier engine machine crawler summari".split()
 )
@@ -26,7 +32,7 @@ _RULES: Final = tuple(
         # Spoken to by name, with an order.
         (rf"(?:^|[.!?:;]\s+|\bto\s+|\bfor\s+|calling\s+){_MACHINE}\s*[:,]\s*\S", 1.0, _MACHINES),
         (
-            rf"\b{_MACHINE}\s+(?:must|should|shall|have\s+to|are\s+(?:required|asked|told)\s+to|need\s+to)\b",
+            rf"\b{_READER}\s+(?:must|should|shall|have\s+to|are\s+(?:required|asked|told)\s+to|need\s+to)\b",
             1.0,
             _MACHINES,
         ),
@@ -55,14 +61,24 @@ _RULES: Final = tuple(
         ),
         # The reader's task is to be changed.
         (
+            # A manual, too, has rules, messages and users to ignore, yet none that its reader was given before.
             (
-                r"\b(?:ignore|disregard|forget|drop|override)\s+(?:all|any|the|your|previous|prior|above|every)\b.{0,30}?"
-                r"\b(?:instructions?|prompts?|rules|questions?|messages?|user|orders|guidelines)\b"
+                r"\b(?:ignore|disregard|forget|drop|override)\s+(?:(?:all|any|the|every|of)\s+){0,3}"
+                r"(?:(?:your|previous|prior|above|earlier|preceding)\b.{0,30}?"
+                r"\b(?:instructions?|prompts?|rules|questions?|messages?|orders|guidelines)"
+                r"|(?:[\w'’-]+\s+){0,2}?(?:instructions|guidelines|questions?\s+(?:that\s+)?you\s+(?:were|are|have)))\b"
             ),
             1.0,
             ("ignore", "disregard", "forget", "drop", "override"),
         ),
-        (r"\bignore\s+the\s+user\b", 1.0, ("ignore",)),
+        (
+            (
+                r"\b(?:ignore|disregard|forget)\s+(?:what\s+)?(?:the|this|your)\s+user(?:['’]s)?"
+                r"(?:\s*(?:[.,;:!]|$)|\s+(?:and|asks?|asked|says?|said|wants?|wanted|questions?|requests?)\b)"
+            ),
+            1.0,
+            ("ignore", "disregard", "forget"),
+        ),
         (
             r"\b(?:new|updated)\s+(?:directive|instructions?|orders?|system\s+prompt)\b",
             0.7,
@@ -99,7 +115,11 @@ _RULES: Final = tuple(
             1.0,
             ("mark", "rate", "score"),
         ),
-        (r"\bstop\s+searching\b|\bcite\s+only\s+this\b|\bnever\s+quote\s+it\b", 1.0, ("searching", "cite", "never")),
+        (
+            r"(?:^|[.!?:;,]\s+|\b(?:to|and|must|should|please)\s+)stop\s+searching\b|\bcite\s+only\s+this\b|\bnever\s+quote\s+it\b",
+            1.0,
+            ("searching", "cite", "never"),
+        ),
         (r"\b(?:illustrate|end|begin)\s+(?:the|your)\s+answer\s+with\b", 1.0, ("answer",)),
         # Forged roles, tool calls, templates.
         (r"<\|[^|>]{1,40}\|>|\[/?INST\]|<</?SYS>>", 1.0, ("<", "inst]")),

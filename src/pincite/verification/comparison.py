@@ -15,7 +15,9 @@ def equal(wanted: Figure, found: Figure) -> bool:
     if wanted.kind != found.kind and "number" not in (wanted.kind, found.kind):
         return False
     if "version" in (wanted.kind, found.kind):
-        return _parts(wanted) == _parts(found) != ()
+        # "6 characters" are no version 6.0.
+        counted = any(figure.counts and figure.kind == "number" for figure in (wanted, found))
+        return not counted and _parts(wanted) == _parts(found) != ()
     if "clock" in (wanted.kind, found.kind):
         # Half a day apart only where one of them leaves open which half it is in.
         open_half = not (_HALF_OF_DAY.search(wanted.text) and _HALF_OF_DAY.search(found.text))
@@ -39,7 +41,7 @@ def equal(wanted: Figure, found: Figure) -> bool:
         return any(_close(one, other, wanted, rounded=rounded, slack=slack) for one, other in pairs)
     if "share" in (wanted.dimension, found.dimension) and _as_share(wanted, found):
         return True
-    if wanted.dimension and not found.exact:
+    if wanted.dimension and not found.exact and found.kind != "year":
         return False  # the "three" of "three characters" has no unit elsewhere
     # One of the two has its unit elsewhere, as in the head of a table.
     ours, theirs = (wanted.per, found.per) if wanted.per and found.per else (1.0, 1.0)
@@ -113,45 +115,80 @@ def implied(wanted: Figure, found: Figure) -> bool:
 
 
 def derived(wanted: Figure, found: Sequence[Figure], stated: Sequence[Figure]) -> str:
-    """The arithmetic on two of the figures by which the wanted one follows ("2000 - 1991"), executed; or nothing.
+    """The arithmetic on figures of the evidence by which the wanted one follows ("2000 - 1991"), executed; or nothing.
 
-    Sums and differences of one kind of quantity, the time between two dates, and shares as quotients. Of bare
-    numbers, of which any page has enough to make any other, one has to be `stated` beside their difference, both
-    beside their sum.
+    Any page has enough figures to make any other. So what is reckoned with is `stated`, too: both sides of a sum or a
+    product, one side of a quotient, a share or a difference. The time between two dates needs nothing beside it, nor
+    does the difference of two measures that is told in their unit.
     """
     # To take a bare number below nothing from another would be their sum.
     counted = (f for f in found if f.dimension or min(f.raw, default=0.0) >= 0)
     operands = tuple({(f.dimension, f.raw, f.values): f for f in counted}.values())[:_OPERANDS]
     for one, other in combinations(operands, 2):
         # "120 m (390 ft)" is one quantity told twice, and no sum.
-        if one.dimension != other.dimension or (one.dimension and equal(one, other)):
+        if one.dimension and equal(one, other):
             continue
-        dates = one.kind == other.kind == "moment"
-        told = sum(any(equal(said, given) for said in stated) for given in (one, other))
-        if dates or one.dimension or wanted.dimension == "share":
-            told = 2
-        # 3 % are a point more than 2 %.
-        dimension = "time" if dates else "points" if (one.dimension, wanted.dimension) == _POINTS else one.dimension
-        first, second = one.values[:1] or one.raw[:1], other.values[:1] or other.raw[:1]
-        if not told or not first or not second:
+        dates = one.kind == "moment"
+        slack = _SLACK_MONTH if dates else 0.0
+        for value, sign, needed in _results(one, other, wanted.dimension):
+            # Quotients are rounded to the digits written, where these are enough to tell it from another.
+            rounded = dates or wanted.dimension == "share" or (sign in "/×" and "." in wanted.text)
+            if not value or not any(
+                _close(v, value, wanted, rounded=rounded, slack=slack) for v in wanted.values or wanted.raw
+            ):
+                continue
+            if sign == "-" and _size(wanted) == _size(one) == _size(other) != ():
+                needed = 0
+            if sum(any(equal(said, operand) for said in stated) for operand in (one, other)) >= needed:
+                larger, smaller = (other, one) if sign in "-/" and _largest(one) < _largest(other) else (one, other)
+                return f"{larger.text.strip()} {sign} {smaller.text.strip()}"
+    return _total(wanted, found, stated)
+
+
+def _results(one: Figure, other: Figure, dimension: str) -> Iterator[tuple[float, str, int]]:
+    """What of this dimension comes out of two figures, by which sign, and how many of them a statement has to name."""
+    if (one.kind == "moment") != (other.kind == "moment"):
+        return
+    for first, second in product(one.values or one.raw, other.values or other.raw):
+        high, low = max(first, second), min(first, second)
+        if one.kind == "moment":
+            if dimension == "time":
+                yield high - low, "-", 0
+        elif one.dimension != other.dimension:
+            if dimension in (one.dimension, other.dimension) and not (one.dimension and other.dimension):
+                yield first * second, "×", 2
+        elif dimension == one.dimension:
+            yield high + low, "+", 2
+            yield high - low, "-", 1
+        elif dimension == "points" and one.dimension == "share":  # 3 % are a point more than 2 %
+            yield high - low, "-", 0
+        elif low > 0 and dimension == "":
+            yield high / low, "/", 1
+        elif low > 0 and dimension == "share":
+            yield from ((part, "/", 1) for part in (low / high, high / low - 1, 1 - low / high))
+
+
+def _size(figure: Figure) -> tuple[float, ...]:
+    return UNITS[figure.unit][1] if figure.unit in UNITS else ()
+
+
+def _largest(figure: Figure) -> float:
+    return max(figure.values or figure.raw, default=0.0)
+
+
+def _total(wanted: Figure, found: Sequence[Figure], stated: Sequence[Figure]) -> str:
+    """The sum of figures that the statement tells in a row, the evidence has each: 7 daily, 4 weekly, 6 yearly."""
+    there = [any(equal(said, figure) for figure in found) for said in stated]
+    for start, end in combinations(range(len(stated) + 1), 2):
+        row = stated[start:end]
+        if len(row) < 3 or not all(there[start:end]) or any(said.dimension != wanted.dimension for said in row):
             continue
-        a, b = max(first[0], second[0]), min(first[0], second[0])
-        results = []
-        if dimension == wanted.dimension:
-            results = [(a - b, "-")] if dates or told == 1 else [(a + b, "+"), (a - b, "-")]
-        elif wanted.dimension == "share" and a and b > 0:
-            results = [(b / a, "/"), ((a - b) / b, "-"), ((a - b) / a, "-")]
-        for value, sign in results:
-            # Months have more days or fewer; other quantities add up, and shares are rounded to the digits written.
-            slack = _SLACK_MONTH if dimension == "time" else 0.0
-            rounded = bool(slack) or wanted.dimension == "share"
-            near = (_close(v, value, wanted, rounded=rounded, slack=slack) for v in wanted.values or wanted.raw)
-            if value and any(near):
-                return f"{one.text.strip()} {sign} {other.text.strip()}"
+        total = sum((said.values or said.raw or (math.nan,))[0] for said in row)
+        if any(_close(value, total, wanted) for value in wanted.values or wanted.raw):
+            return " + ".join(said.text.strip() for said in row)
     return ""
 
 
-_POINTS = ("share", "points")
 # Figures of the evidence that are combined at most: 276 pairs, a tenth of a millisecond.
 _OPERANDS = 24
 

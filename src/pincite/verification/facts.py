@@ -17,7 +17,7 @@ from pincite.verification.arithmetic import reckoned
 from pincite.verification.comparison import derived, equal, implied, joined, same_thing, with_unit_behind
 from pincite.verification.dates import Moment, moments
 from pincite.verification.figures import Figure, figures
-from pincite.verification.units import DAY_S, MONTH_S, ORDINALS, UNITS
+from pincite.verification.units import CURRENCY_SIGNS, DAY_S, MONTH_S, ORDINALS, UNITS
 
 
 class FactKind(StrEnum):
@@ -104,16 +104,18 @@ def check_facts(statement: str, evidence: Sequence[str], pages: Sequence[str] = 
     stated = [fact.figure for fact in facts if fact.figure is not None]
     shown = _Seen(evidence)
     whole = _Seen(pages)
-    follows = {id(stated[at]): how for at, how in reckoned(folded, shown.figures, stated, figures(folded)).items()}
+    said = figures(folded)
+    told = [figure for figure in said if figure.exact or not any(map(str.isdigit, figure.text))]  # no TOPS-10
+    follows = {id(stated[at]): how for at, how in reckoned(folded, shown.figures, stated, said).items()}
     found: list[FactFinding] = []
     for fact in facts:
-        finding = _compared(fact, shown, stated)
+        finding = _compared(fact, shown, told)
         if finding.outcome is FactOutcome.OTHER and not shown.nearest(folded).has_word(finding.seen.lower()):
             finding = FactFinding(fact.kind, fact.text, FactOutcome.ABSENT)
         if finding.outcome not in _STANDING and id(fact.figure) in follows:
             finding = replace(finding, outcome=FactOutcome.DERIVED, seen=follows[id(fact.figure)])
         if pages and finding.outcome not in _STANDING:
-            finding = replace(finding, nowhere=_compared(fact, whole, stated).outcome not in _STANDING)
+            finding = replace(finding, nowhere=_compared(fact, whole, told).outcome not in _STANDING)
         found.append(finding)
     return tuple(found)
 
@@ -163,6 +165,30 @@ class _Seen:
                 at = (12 * year + (moment.month or 1)) * MONTH_S + (moment.day or 1) * DAY_S
                 dated.append(Figure(moment.text, moment.start, moment.end, (float(year),), (at,), kind="moment"))
         return (*(figure for figure in self.figures if figure.exact), *dated)
+
+    def of(self, dimension: str) -> Sequence[Figure]:
+        """The figures that may be of this quantity, bare ones with the units that the texts name by themselves, too.
+
+        "MINUTES: the default is 3" are 180 seconds, and 4096 may be bytes. A bare number is money only where the
+        currency is named, and never where it counts something: "600 requests" are no 600 euros.
+        """
+        bare = [f for f in self.figures if not f.dimension and not f.counts and (f.exact or f.kind == "year")]
+        if dimension in _CURRENCIES:
+            named = any(self.has_word(name) if name.isalpha() else name in self.flat for name in _CURRENCIES[dimension])
+            return [*(f for f in self.figures if f.dimension == dimension), *(bare if named else ())]
+        sizes = {UNITS[name][1] for name in self.units if UNITS[name][0] == dimension}
+        sizes |= {(1.0,)} if dimension == "data" else set()
+        return self.figures + tuple(
+            replace(f, values=tuple(v * size for v in f.raw for size in factors), dimension=dimension)
+            for factors in sizes
+            for f in bare
+        )
+
+    @cached_property
+    def units(self) -> frozenset[str]:
+        """The units of time and of data that stand there without a figure: "in seconds", "Size (MB)"."""
+        words = set(_UNIT_ALONE.findall(self.flat)) & UNITS.keys()
+        return frozenset(word for word in words if UNITS[word][0] in ("time", "data"))
 
     def nearest(self, statement: str) -> "_Seen":
         """The text that shares most with the statement, and what this introduces.
@@ -225,7 +251,7 @@ def _read(text: str) -> tuple[tuple[Figure, ...], tuple[Moment, ...]]:
     years = {moment.start for moment in dates if _is_bare_year(moment)}
     # "2048 bytes" and "2000 rows" are read as years and as figures: whichever a statement means, it finds.
     found = figures(_blanked(folded, [(m.start, m.end) for m in dates if m.start not in years]))
-    found = tuple(replace(f, exact=False) if f.start in years and not _is_measure(f) else f for f in found)
+    found = tuple(replace(f, exact=False, kind="year") if f.start in years and not _is_measure(f) else f for f in found)
     # In parts, too: "2 hours" of "2 hours 15 minutes" is not the whole, but nothing wrong.
     alone = {id(figure) for figure in found}
     more = (figure for figure in joined(found, folded) if id(figure) not in alone)
@@ -304,11 +330,11 @@ def is_title(text: str) -> bool:
     return bool(words) and len(text.split()) in range(2, _TITLE_WORDS + 1) and capitals >= _TITLE_SHARE * len(words)
 
 
-def _compared(fact: _Fact, seen: _Seen, stated: Sequence[Figure]) -> FactFinding:
+def _compared(fact: _Fact, seen: _Seen, told: Sequence[Figure]) -> FactFinding:
     if fact.moment is not None:
         return _date(fact, fact.moment, seen)
     if fact.figure is not None:
-        return _number(fact, fact.figure, seen, stated)
+        return _number(fact, fact.figure, seen, told)
     return FactFinding(fact.kind, fact.text, FactOutcome.FOUND if _words_there(fact, seen) else FactOutcome.ABSENT)
 
 
@@ -329,6 +355,13 @@ def _words_there(fact: _Fact, seen: _Seen) -> bool:
     return any(seen.has_word(form) for form in {wanted, bare, part, bare.replace("-", "")} if form)
 
 
+_CURRENCIES = {
+    currency: [name for name, (dimension, _) in UNITS.items() if dimension == currency]
+    + [name for name, of in CURRENCY_SIGNS.items() if of == currency]
+    for currency in {*CURRENCY_SIGNS.values(), "chf"}
+}
+# "us" is a word; single letters are names.
+_UNIT_ALONE = re.compile(r"(?<![\d.,] )(?<![\w.,-])(?!us\b)[^\W\d_]{2,}(?!\w)")
 _LETTER = re.compile("-[A-Za-z]")
 _FILE_ENDING = re.compile(_EXTENSION)
 
@@ -368,10 +401,11 @@ def _is_bare(figure: Figure) -> bool:
     return not figure.dimension and not figure.per and figure.kind != "clock"
 
 
-def _number(fact: _Fact, wanted: Figure, seen: _Seen, stated: Sequence[Figure]) -> FactFinding:
-    """What became of a figure."""
+def _number(fact: _Fact, wanted: Figure, seen: _Seen, told: Sequence[Figure]) -> FactFinding:
+    """What became of a figure of a sentence that has told these."""
     said = (wanted, fact.united) if fact.united is not None else (wanted,)
-    same = next((figure for figure in seen.figures if any(equal(one, figure) for one in said)), None)
+    known = seen.of(wanted.dimension)
+    same = next((figure for figure in known if any(equal(one, figure) for one in said)), None)
     outcome, shown = FactOutcome.ABSENT, ""
     if same is not None:
         outcome, shown = FactOutcome.FOUND, same.text
@@ -379,7 +413,8 @@ def _number(fact: _Fact, wanted: Figure, seen: _Seen, stated: Sequence[Figure]) 
         outcome, shown = FactOutcome.FOUND, wanted.text
     else:
         follows = next((figure.text for figure in seen.figures if implied(wanted, figure)), "")
-        shown = follows or derived(wanted, seen.operands, [figure for figure in stated if figure is not wanted])
+        beside = [figure for figure in told if not wanted.start <= figure.start < wanted.end]
+        shown = follows or next(filter(None, (derived(one, seen.operands, beside) for one in said)), "")
         others = {figure.text.strip() for figure in seen.figures if same_thing(wanted, figure)}
         if shown:
             outcome = FactOutcome.DERIVED

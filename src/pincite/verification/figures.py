@@ -82,7 +82,8 @@ class Figure:
 
     `raw` are its readings as written, `values` those in the base unit of `dimension` (empty: a bare number); `per` is
     the period in seconds. `exact` is whether a statement is held to it: digits, or words with a unit; "two" beside a
-    noun is a word. `size` is the unit of data that a glued capital may stand for: the 64M of "64M of memory".
+    noun is a word. `size` is the unit of data that a glued capital may stand for: the 64M of "64M of memory". `counts`
+    is whether a word stands right behind a bare one, as what it counts: "600 requests".
     """
 
     text: str
@@ -97,6 +98,7 @@ class Figure:
     exact: bool = True
     kind: str = "number"
     size: str = ""
+    counts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +224,7 @@ class _Reader:
             behind = index + 1
             while (following := self._at(behind)) is not None and following.low in _BETWEEN:
                 behind += 1
-            if self._measure(behind):
+            if self._measure(behind) or self._magnitude(behind):
                 return self._figure(start, behind, (part,))
         values, after = self._spelled(index)
         if values:
@@ -327,9 +329,18 @@ class _Reader:
     def _measure(self, index: int) -> bool:
         return self._unit(index)[0] != ""
 
+    def _magnitude(self, index: int) -> bool:
+        token = self._at(index)
+        return token is not None and token.low in MAGNITUDES and token.low not in _ABBREVIATED
+
     def _share(self, index: int, value: float, start: int | None = None) -> tuple[Figure | None, int]:
         token = self.tokens[index]
         first = token.start if start is None else start
+        article = _OF_ONE.match(self.text, token.end)
+        if article is not None:  # "three quarters of a million", "two thirds of an hour"
+            behind = index + article.group().count(" ") + 1
+            if self._measure(behind) or self._magnitude(behind):
+                return self._figure(first, behind, (value,))
         text = self.text[first : token.end]
         return Figure(text, first, token.end, (value,), (value,), "share", "part", exact=False), index + 1
 
@@ -409,7 +420,15 @@ class _Reader:
             exact=exact,
             kind=kind,
             size="" if dimension and unit not in _GLUED_UNITS else size,
+            counts=not dimension and self._counts(index),
         ), index
+
+    def _counts(self, index: int) -> bool:
+        """Whether a word in small letters, and none of grammar, stands right behind."""
+        token = self._at(index)
+        if token is None or self.text[self.tokens[index - 1].end : token.start] != " ":
+            return False
+        return token.kind == "word" and token.text.islower() and not is_stop(token.low)
 
     def _currency(self, start: int) -> tuple[str, int]:
         """The currency that stands in front, and where the figure begins with it."""
@@ -453,6 +472,7 @@ _HUNDRED, _LARGE = 100, 1e6
 # Units of one or two letters follow digits only: "one s" is no second.
 _SHORT_UNIT = 2
 _BETWEEN = frozenset({"-", "of", "d", "de", "a", "an", "einer", "eine", "une", "un", "una"})
+_OF_ONE = re.compile(r" (?:of (?:an?|one)|einer|eines|d'une?|de una?)(?= )")
 _AND_A_HALF = re.compile(r" (?:and a half|et demie?|y medi[ao]|einhalb)\b", re.IGNORECASE)
 _COMPOUND = re.compile("hundert|tausend")
 _RAISED = {"²": 2, "³": 3, "2": 2, "3": 3}

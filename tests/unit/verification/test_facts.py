@@ -270,13 +270,17 @@ def test_what_is_not_there_is_absent(statement: str, evidence: str) -> None:
 @pytest.mark.parametrize(
     ("statement", "evidence", "arithmetic"),
     [
-        ("It stayed there for nine years.", "From 1991 until 2000 it stayed there.", "1991 - 2000"),
-        ("It stayed there for four months.", "It opened in May 1852 and moved in September.", "May 1852 - September"),
-        ("In all it takes 4 weeks.", "After 21 days there is a delay of seven days.", "21 days + seven days"),
-        ("It grew by 10 %.", "It grew from 200 to 220.", "200 - 220"),
-        ("It fills 10 %.", "Of 220 places it fills 22.", "220 / 22"),
-        ("It grew by 20, from 200.", "It grew from 200 to 220.", "200 - 220"),
+        ("It stayed there for nine years.", "From 1991 until 2000 it stayed there.", "2000 - 1991"),
+        ("It stayed there for four months.", "It opened in May 1852 and moved in September.", "September - May 1852"),
+        ("21 and 7 days make 4 weeks.", "After 21 days there is a delay of seven days.", "21 days + seven days"),
+        ("It grew by 10 % from 200.", "It grew from 200 to 220.", "220 / 200"),
+        ("Of 220 it fills 10 %.", "Of 220 places it fills 22.", "220 / 22"),
+        ("It grew by 20, from 200.", "It grew from 200 to 220.", "220 - 200"),
         ("Of 7 and 9 it makes 16.", "One has 7, the other 9.", "7 + 9"),
+        ("It needs 6 GB more.", "One takes 4 GB of disk, the other 10 GB.", "10 GB - 4 GB"),
+        ("The hour is 12 times 300 s.", "It lasts one hour and is looked at each 300 s.", "one hour / 300 s"),
+        ("1,500 clients of 20 kB take 30 MB.", "A client takes 20 kB; 1,500 may come.", "20 kB × 1,500"),
+        ("In all 17: 7 daily, 4 weekly, 6 monthly.", "7 daily, 4 weekly and 6 monthly ones.", "7 + 4 + 6"),
     ],
 )
 def test_arithmetic_is_executed(statement: str, evidence: str, arithmetic: str) -> None:
@@ -287,6 +291,42 @@ def test_arithmetic_is_executed(statement: str, evidence: str, arithmetic: str) 
 def test_any_two_numbers_of_a_page_do_not_make_a_third() -> None:
     assert outcome("There are 30 of them.", "Some have 10, some have 20, and one has 128.") == [("30", "absent")]
     assert outcome("From 10 to 110.", "Any value from 10 to 100.") == [("10", "found"), ("110", "absent")]
+    assert outcome("From 40 to 120 bytes.", "An entry has between 40 and 80 bytes.")[1] == ("120 bytes", "absent")
+    assert outcome("It falls to 50 %.", "It falls to 30 %, and stops at 20 %.") == [("50 %", "absent")]
+    assert outcome("It costs 5 % more.", "It has 21 parts, 20 of them blue.") == [("5 %", "absent")]
+
+
+def test_a_number_that_counts_something_has_no_currency() -> None:
+    page = "Up to 600 requests a day, paid in euros"
+    assert outcome("It costs €600.", page) == [("€600", "absent")]
+    assert outcome("It costs EUR 600.", "A limit of 600.") == [("EUR 600", "absent")]
+    assert outcome("It costs €600.", f"{page}: Small 400, Large 600.") == [("€600", "found")]
+
+
+def test_a_number_that_counts_something_is_no_version() -> None:
+    assert outcome("In Debian 6.0.", "At least 6 characters.") == [("6.0", "absent")]
+    assert outcome("In Debian 6.0.", "Since Debian 6, all of it.") == [("6.0", "found")]
+
+
+@pytest.mark.parametrize(
+    ("statement", "evidence"),
+    [
+        ("It stops after 180 seconds.", "MINUTES: the runtime in minutes. The default is 3."),
+        ("Answers may have 4 KiB.", "The default value is 4096."),
+        ("Answers may have 1,232 bytes.", "The default is 1232."),  # as a year it would have no unit
+        ("It is 1316 MB.", "Size (MB) | 1316"),
+        ("Half a million came.", "500,000 people came."),
+        ("Three quarters of a million clients sent it.", "750,000 clients sent it."),
+        ("It takes two thirds of an hour.", "It takes 40 minutes."),
+    ],
+)
+def test_a_unit_may_be_told_once_for_all(statement: str, evidence: str) -> None:
+    assert {finding for _, finding in outcome(statement, evidence)} == {"found"}
+
+
+def test_a_unit_that_is_told_nowhere_is_not_converted() -> None:
+    assert outcome("It stops after 180 seconds.", "The default is 3.") == [("180 seconds", "absent")]
+    assert outcome("It stops after 180 seconds.", "In minutes. It has 3 parts.") == [("180 seconds", "absent")]
 
 
 @pytest.mark.parametrize(
