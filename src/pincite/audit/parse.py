@@ -13,6 +13,7 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.layout import MADE_CODE
 from pincite.domain.markdown import (
     BALANCE_WORD,
+    MAYBE_PARTIAL,
     NO_ANSWER,
     NOT_SURELY_ALL,
     PARTIAL_ANSWER,
@@ -51,7 +52,7 @@ _BECAME = (
 )
 _OF_ITSELF = re.compile(
     rf"^(?:{BALANCE_WORD}: (?:{_PROVEN})(?:; (?:{_PROVEN}))*+\."
-    rf"|{'|'.join(map(re.escape, (PARTIAL_ANSWER, TOUCHED_ON, NO_ANSWER)))}|{_LIMITS}"
+    rf"|{'|'.join(map(re.escape, (PARTIAL_ANSWER, MAYBE_PARTIAL, TOUCHED_ON, NO_ANSWER)))}|{_LIMITS}"
     rf"|[ ]{{4}}- {SEARCHED_FOR} “[^”\n]*”(?:; “[^”\n]*”)*+(?:; and in \d+ other wordings?)?)$"
     rf"|(?<=\d\] )\*{MADE_CODE}\*$|(?<=\S) – (?:{_BECAME})$|{re.escape(WORDS_ONLY)}"
     rf"|^\*From \d+ (?:of \d+ pages|page) read, in their own words: {_SITE}(?:, {_SITE})*+"

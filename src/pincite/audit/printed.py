@@ -9,9 +9,11 @@ from pincite.domain.citation import normalize_citation
 from pincite.domain.evidence import Proof, Relation
 from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, Section, SectionKind, Sentence
 from pincite.domain.markdown import (
+    MAYBE_PARTIAL,
     NO_ANSWER,
     NOT_HERE_BEFORE,
     PART_WORDS,
+    PARTIAL_ANSWER,
     TOUCHED_ON,
     escape,
     lead_head,
@@ -50,6 +52,7 @@ _BEFORE = {
     TOUCHED_ON: "**No answer found.** Nothing that was read states one; what follows only touches on the question.",
     NO_ANSWER: "**Not enough evidence.** Nothing that was read supports an answer, so none is given.",
     PART_WORDS[PartStatus.NOT_HERE]: NOT_HERE_BEFORE,
+    MAYBE_PARTIAL: PARTIAL_ANSWER,
 }
 # Enough to find the place in the report, short enough for one line of a terminal with its reason.
 _SHOWN_CHARS = 60

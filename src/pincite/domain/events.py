@@ -41,7 +41,7 @@ class EventType(StrEnum):
     MODEL_ANSWERED = "model.answered"  # a model answered; `role`, `task`, `model`, `tokens_*`, `cached_in`, `cost_usd`
     MODEL_FAILED = "model.failed"  # a model failed once; `role`, `model`, `code`, `reason`
     ROLE_REPLACED = "role.replaced"  # a role went on without a model; `role`, `code`, `reason`
-    SECTION_READY = "report.section_ready"  # a section stands; `heading`, `text`, `sentences`, `early` or `revised`
+    SECTION_READY = "report.section_ready"  # stands; `heading`, `text` (or none), `sentences`, `early` or `revised`
     REPORT_COMPLETED = "report.completed"  # report stored; `report_id`, `status`, `claims`, `references`, `gaps`
     RUN_COMPLETED = "run.completed"  # the run ended with a report; `status`
     RUN_FAILED = "run.failed"  # the run ended with an error; `code`, `reason`

@@ -76,6 +76,7 @@ EXCLUDE_EACH_OTHER = "These statements exclude each other:"
 TOUCHED_ON = "**No sure answer.** No passage was found that surely answers this; the nearest are below."
 NO_ANSWER = "**Not enough evidence.** No passage was found that answers this, so no answer is given."
 PARTIAL_ANSWER = "*This report is partial: not every part of the question could be answered.*"
+MAYBE_PARTIAL = "*This report is partial: each part has an answer, which may not be the whole one.*"
 
 _PLAIN_MARK = re.compile(r"(?<!\\)\[(\d+)\](?!\()")
 _LINKED_MARK = re.compile(r"(?<!\\)\[(\d+)\]\(citation:\1\)")
@@ -198,7 +199,7 @@ def _blocks(report: Report) -> Iterator[str]:
         if count := len(report.rejected_claims):
             yield f"{count} {'statement was' if count == 1 else 'statements were'} considered; none passed the checks."
     elif report.status is ReportStatus.PARTIAL:
-        yield PARTIAL_ANSWER
+        yield partial_text(report)
     if report.summary.sentences:
         yield _heading(2, ANSWER_HEADING)
         yield _block(" ".join(map(_sentence, report.summary.sentences)))
@@ -248,6 +249,13 @@ def _above(report: Report) -> Iterator[str]:
 def no_answer_text(report: Report) -> str:
     """What a report without an answer says first: whether it still has passages that touch on the question."""
     return TOUCHED_ON if report.sections else NO_ANSWER
+
+
+def partial_text(report: Report) -> str:
+    """What a partial report says first: whether a part is known to lack something."""
+    answered = all(part.status is not PartStatus.NOT_HERE for part in report.parts)
+    unsure = answered and bool(report.gaps) and all(gap.reason == NOT_SURELY_ALL for gap in report.gaps)
+    return MAYBE_PARTIAL if unsure else PARTIAL_ANSWER
 
 
 def constraints_text(constraints: ReportConstraints) -> str:

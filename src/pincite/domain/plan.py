@@ -98,7 +98,8 @@ class SubQuestion:
     `answer_type` is the kind of answer wanted (`number`, `person`, `yes_no`, ...; empty when any will do), as rules
     read it, `form` that in which it is to be told. `depends_on` names the sub-question whose answer this one needs
     (multi-hop): it is asked when that is known. `heading` is a short title for it. `context` is the question before it,
-    where it can't be understood without that ("and who built it?").
+    where it can't be understood without that ("and who built it?"). `added`: nobody asked for it, and whoever wrote
+    found that the question needs it.
     """
 
     sub_question_id: str
@@ -109,6 +110,7 @@ class SubQuestion:
     heading: str = ""
     form: AnswerForm = AnswerForm.PROSE
     context: str = ""
+    added: bool = False
 
     @property
     def standalone(self) -> str:

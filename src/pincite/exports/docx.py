@@ -30,7 +30,6 @@ from pincite.domain.markdown import (
     BALANCE_WORD,
     CONFLICTS_HEADING,
     LEADS_HEADING,
-    PARTIAL_ANSWER,
     SUPPORT_WORD,
     conflict_text,
     constraints_text,
@@ -40,6 +39,7 @@ from pincite.domain.markdown import (
     one_line,
     open_heading,
     open_points,
+    partial_text,
     shortened,
     sources_text,
 )
@@ -146,7 +146,7 @@ class _File:
         if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:
             self._word.add_paragraph(no_answer_text(report).replace("**", ""))
         elif report.status is ReportStatus.PARTIAL:
-            self._word.add_paragraph(PARTIAL_ANSWER.strip("*"))
+            self._word.add_paragraph(partial_text(self._report).strip("*"))
         balance = balance_text(report)
         if balance:
             self._word.add_paragraph(f"{BALANCE_WORD}: {_text(balance)}", style="Source")

@@ -28,6 +28,7 @@ from pincite.domain.markdown import (
     one_line,
     open_heading,
     open_points,
+    partial_text,
     shortened,
     sources_text,
     without_controls,
@@ -145,7 +146,7 @@ class _Page:
             head, _, rest = no_answer_text(report).removeprefix("**").partition("**")
             yield f'<p class="notice"><strong>{head}</strong>{rest}</p>'
         elif report.status is ReportStatus.PARTIAL:
-            yield '<p class="notice">This report is partial: not every part of the question could be answered.</p>'
+            yield f'<p class="notice">{partial_text(report).strip("*")}</p>'
         if claims:
             yield '<p class="hint">Choose a sentence to see the passage it rests on. '
             yield '<span class="keys">Keys: j next, k previous, Enter open, Esc close.</span></p>'

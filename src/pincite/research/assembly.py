@@ -155,7 +155,7 @@ def assemble(task: Task, progress: Progress, metadata: ReportMetadata, content: 
         created_at=metadata.created_at,
         profile=task.profile,
         mode=mode,
-        status=_status(content, gaps),
+        status=_status(content, gaps, progress),
         summary=Summary(tuple(said.sentence(line) for line in content.answer)),
         sections=sections,
         outline=tuple(section.heading for section in sections),
@@ -420,11 +420,15 @@ def _gaps(progress: Progress, content: Content) -> tuple[ReportGap, ...]:
     return tuple(ReportGap(gap.sub_question, gap.reason, asked) for gap, asked in zip(gaps, sent, strict=True))
 
 
-def _status(content: Content, gaps: Sequence[ReportGap]) -> ReportStatus:
+def _status(content: Content, gaps: Sequence[ReportGap], progress: Progress) -> ReportStatus:
+    """What nobody asked for takes nothing from the answer where it is missing; it is listed all the same."""
     here = any(part.status is not PartStatus.NOT_HERE for part in content.parts) and content.sections
     if not content.answer and not here:
         return ReportStatus.INSUFFICIENT_EVIDENCE
-    missing = gaps or any(part.status is not PartStatus.ANSWERED for part in content.parts)
+    added = {part.text for part in progress.plan.sub_questions if part.added}
+    missing = any(gap.sub_question not in added for gap in gaps) or any(
+        part.status is not PartStatus.ANSWERED for part in content.parts
+    )
     return ReportStatus.PARTIAL if missing else ReportStatus.COMPLETE
 
 

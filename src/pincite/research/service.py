@@ -144,13 +144,14 @@ class ResearchService:
         await emit_claims(self._events, progress, confirmed)
         return confirmed
 
-    async def _draft(self, task: Task, progress: Progress) -> None:
-        """Have the parts that are closed written while the next round goes on."""
+    async def _draft(self, task: Task, progress: Progress, drafted: anyio.Event) -> None:
+        """Have the parts that are closed written while the next round searches and reads."""
         drafter, closed = self._roles.drafter, closed_parts(progress)
         if drafter is not None and closed.claims:
             if self._roles.revalidator is not None:
                 closed = await self._roles.revalidator.revalidate(task, closed, self._created_at)
             await drafter.draft(task, closed)
+        drafted.set()
 
     async def _gather(self, task: Task, started_s: float, beside: TaskGroup) -> Progress:
         """Rounds of planning, searching, reading and checking until nothing new is to be had or a cap is met."""
@@ -168,10 +169,13 @@ class ResearchService:
             cap = self._cap_met(progress)
             if number > 1 and cap:
                 return await self._capped(progress, cap)
+            drafted = anyio.Event()
             if number > 1:
-                beside.start_soon(self._draft, task, progress)
+                beside.start_soon(self._draft, task, progress, drafted)
+            else:
+                drafted.set()
             before = len(progress.pages)
-            progress = await self._round(task, progress, started_s, beside)
+            progress = await self._round(task, progress, started_s, beside, drafted)
             # A round that brought no new page, or could ask nobody: the next one would find the same.
             if (number > 1 and len(progress.pages) == before) or not progress.asked:
                 break
@@ -181,7 +185,9 @@ class ResearchService:
         # A cap that was met with nothing open took nothing away, and is not held against the report.
         return await self._capped(progress, cap) if cap and progress.gaps else progress
 
-    async def _round(self, task: Task, progress: Progress, started_s: float, beside: TaskGroup) -> Progress:
+    async def _round(
+        self, task: Task, progress: Progress, started_s: float, beside: TaskGroup, drafted: anyio.Event
+    ) -> Progress:
         roles = self._roles
 
         def begin(result: SearchResult) -> None:
@@ -191,7 +197,8 @@ class ResearchService:
         progress = with_results(progress, found.results, found.asked, found.leads)
         progress = replace(progress, seconds_left=self._seconds_left(started_s))
         progress = with_reading(progress, await roles.reader.read(task, found.results, progress))
-        progress = replace(progress, seconds_left=self._seconds_left(started_s))  # less what reading took
+        await drafted.wait()  # whoever composes anew builds on what was proven, and not on what was refused
+        progress = replace(progress, seconds_left=self._seconds_left(started_s))  # less what this took
         analyses = [await roles.analyst.analyse(task, part, progress) for part in progress.plan.sub_questions]
         analyses = [
             replace(found, claims=weighed(within_quotable(found.claims, progress.pages), progress.pages))

@@ -180,6 +180,8 @@ def _take(found: Progress, event: Event) -> None:
         case EventType.SECTION_READY:
             if text := _text(data, "text"):
                 found.sections[_text(data, "heading")] = text
+            else:  # told early, and left out of the report
+                found.sections.pop(_text(data, "heading"), None)
         case EventType.MODEL_ANSWERED:
             found.tokens += sum(n for n in (data.get("tokens_in"), data.get("tokens_out")) if isinstance(n, int))
         case _:

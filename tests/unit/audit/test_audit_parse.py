@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pincite.audit.parse import ParsedReport, parse_report
 from pincite.domain.errors import InvalidInput
-from pincite.domain.markdown import NO_ANSWER, NOT_SURELY_ALL, PARTIAL_ANSWER, TOUCHED_ON, WORDS_ONLY
+from pincite.domain.markdown import MAYBE_PARTIAL, NO_ANSWER, NOT_SURELY_ALL, PARTIAL_ANSWER, TOUCHED_ON, WORDS_ONLY
 
 
 def cites(text: str) -> list[tuple[str, list[str], list[str]]]:
@@ -300,6 +300,7 @@ def test_a_title_with_full_stops_is_one_title() -> None:
 
 OF_ITSELF = (
     f"{PARTIAL_ANSWER}\n\n",
+    f"{MAYBE_PARTIAL}\n\n",
     "*From 3 of 11 pages read, in their own words: a.example (2), b.example. Below: Rates; Risks.*\n\n",
     "*From 1 page read, in their own words: local:club and 2 more. Below: Rates; Risks.*\n\n",
     "- Who built it?\n    - searched for: “Who built it?”; “built 1931”; and in 2 other wordings\n",

@@ -6,15 +6,17 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from pincite.domain.evidence import VerifiedClaim
+from pincite.domain.evidence import VerdictStatus, VerifiedClaim
 from pincite.domain.frozen import dataclass
 from pincite.domain.layout import BlockForm, ReportBlock
+from pincite.domain.report import RejectedClaim
 from pincite.research.assembly import DraftedSection, Line
 from pincite.research.model.outputs import ComposedBlock, ComposedSentence
 from pincite.research.model.sentences import Checked, Proposed
 from pincite.research.model.wording import beside_code, in_code, links_in, unmarked
 from pincite.text.context import points_back
 from pincite.text.instructions import is_flagged
+from pincite.text.tokens import words
 
 # Sentences or items of one block; more is a copy of a page.
 MAX_ITEMS: Final = 40
@@ -28,6 +30,8 @@ _NAME_CHARS: Final = 80
 LEAST_WORDS: Final = 5
 CODE: Final = "code"
 """The form of a block that shows code: a page's, whatever was written, or what is `derived` from several passages."""
+_OVER: Final = "beyond the length of the report"
+_TWICE: Final = "it stands in the report already"
 _FORMS: Final = {"list": BlockForm.LIST, "steps": BlockForm.STEPS, "table": BlockForm.TABLE}
 
 
@@ -247,3 +251,65 @@ def drafted(heading: str, blocks: Sequence[DraftBlock]) -> DraftedSection:
         )
     plain = len(blocks) == 1 and blocks[0].form is BlockForm.PARAGRAPH
     return DraftedSection(heading, tuple(lines), blocks=() if plain else tuple(laid))
+
+
+@dataclass(slots=True)
+class Room:
+    """What a report still holds: words, and sentences that were not said yet."""
+
+    left: int
+    said: set[str]
+    rejected: list[RejectedClaim]
+
+    def holds(self, said: Proposed) -> bool:
+        """Whether the sentence is new and there is room for it, which it takes then; else why not is noted."""
+        mine = " ".join(words(said.text)).lower()
+        size = len(said.text.split())
+        why = _TWICE if mine in self.said else _OVER if size > self.left else ""
+        if why:
+            self.rejected.append(RejectedClaim(said.text, VerdictStatus.UNCHECKED, why))
+            return False
+        self.said.add(mine)
+        self.left -= size
+        return True
+
+    def fitting(self, block: Planned) -> Planned | None:
+        """The block with what is new and fits; a table stays whole or goes. Code is shown beside the words."""
+        if block.shown is not None:
+            shown = block.shown.claim.text
+            if shown in self.said:
+                self.rejected.append(RejectedClaim(shown, VerdictStatus.UNCHECKED, _TWICE))
+                return None
+            self.said.add(shown)
+            return block
+        if block.form is BlockForm.CODE:
+            new = [said for said in block.proposed() if said.text not in self.said]
+            self.said.update(said.text for said in new)
+            return block if new else None
+        if block.form is BlockForm.TABLE:
+            size = sum(len(said.text.split()) for said in block.proposed())
+            if size > self.left:
+                self.rejected += [RejectedClaim(said.text, VerdictStatus.UNCHECKED, _OVER) for said in block.proposed()]
+                return None
+            self.left -= size
+            return block
+        items = (tuple(said for said in item if self.holds(said)) for item in block.items)
+        kept = tuple(item for item in items if item)
+        return replace(block, items=kept) if kept else None
+
+
+def lifted(
+    sections: Sequence[tuple[str, list[DraftBlock]]],
+) -> tuple[list[Line], list[tuple[str, list[DraftBlock]]]]:
+    """The first sentence that states something as the direct answer, and the sections without it."""
+    for at, (heading, blocks) in enumerate(sections):
+        for number, block in enumerate(blocks):
+            line = next((line for line in block.lines() if line.items), None)
+            if block.form in (BlockForm.TABLE, BlockForm.CODE, BlockForm.EXCERPT) or line is None:
+                continue
+            items = tuple(tuple(other for other in item if other is not line) for item in block.items)
+            left = replace(block, items=tuple(item for item in items if item))
+            rest = [*blocks[:number], *([left] if left.items else []), *blocks[number + 1 :]]
+            stating = any(line.items for block in rest for line in block.lines())
+            return [line], [*sections[:at], *([(heading, rest)] if stating else []), *sections[at + 1 :]]
+    return [], list(sections)

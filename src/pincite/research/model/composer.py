@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import chain, repeat
 from typing import Final
 
 import anyio
@@ -18,6 +19,7 @@ from pincite.research.model.prompts import VERSIONS, instructions
 from pincite.research.model.style import ASKED_WORDS, WORDS, style_lines
 from pincite.research.model.wording import plain_line
 from pincite.text.tokens import token_estimate
+from pincite.verification.snippets import on_one_line
 
 # A further look adds what was missing: new pages, for a few parts. Of half of the room (11,000 tokens) a reader in the
 # seat used seven lines.
@@ -197,19 +199,20 @@ def _prompt(
 ) -> Prompt:
     """The pages, which repeats of this call share; then the parts, and what stands already."""
     closing = "Now write the report."
+    told = f"Parts of the question:\n{_parts(wanted)}"
     material: tuple[Material, ...] = ()
     if manuscript.is_begun:
-        words = manuscript.words()
-        left = ASKED_WORDS[task.style.length] - words
-        room = f"{left} more at most in all" if left > 0 else f"{-left} too many: what is added makes room for itself"
         material = (Material("The report so far", _so_far(manuscript)),)
+        others = [part for part in parts if part not in wanted]
+        told += f"\n\nParts that the report tells already:\n{_parts(others)}" if others else ""
         closing = (
-            "The report stands. Now write only what these further pages add for the parts above, in whole sentences. "
-            "Where it belongs under a heading that stands, give that heading and only what is new, with `adds` true; "
-            "a section of that heading without `adds` takes the place of the one that stands, whole, gives its words "
-            "back, and keeps what stays true of it, with the ids given: needed where what is new corrects a "
-            "sentence that stands. Else a new section. `answer` only where it changes. Say nothing "
-            f"that stands elsewhere. The report has {words} words, {room}."
+            "The report stands, and these further pages were found for the parts above. Write it anew, whole: all that "
+            "it says and what they add, each thing where a reader needs it. What they correct or contradict is put "
+            "right there; what was said twice is said once; what is crammed into a sentence or hard to follow is "
+            "told with more ease; what is marked as refused goes beyond its lines and is mended or left out. A "
+            "sentence, item, cell or piece of code that stays as it is, is given by its number alone (`text` "
+            '"@12", no `lines`), as most are, in any order; a table and a list are given with all of their rows and '
+            f"items. It has {manuscript.words():,} words, and is to have {ASKED_WORDS[task.style.length]:,} at most."
         )
     return Prompt(
         "compose",
@@ -217,7 +220,7 @@ def _prompt(
         instructions("compose"),
         context=(f"Question: {plain_line(task.question)}",),
         shared=tuple(shown),
-        task=("\n".join(style_lines(task)), f"Parts of the question:\n{_parts(wanted)}"),
+        task=("\n".join(style_lines(task)), told),
         material=material,
         closing=closing,
         max_tokens_out=_TOKENS_BESIDE + _TOKENS_PER_WORD * WORDS[task.style.length],
@@ -236,18 +239,21 @@ def _parts(wanted: Sequence[SubQuestion]) -> str:
 
 def _so_far(manuscript: Manuscript) -> tuple[tuple[str, str], ...]:
     """The direct answer and the sections, each sentence with the ids it rests on; then the text of these lines."""
-    rows = [("answer", _with_ids(said)) for said in manuscript.answer]
+    numbers = iter(manuscript.standing())
+
+    def standing(said: ComposedSentence, place: str = "") -> tuple[str, str]:
+        why = manuscript.refused.get((said.text, said.lines))
+        marks = [*said.lines, *([f"part {said.part}"] if said.part else []), *([f"refused: {why}"] if why else [])]
+        return next(numbers), f"{place}{on_one_line(said.text)} ({', '.join(marks)})"
+
+    rows = [("heading", "(the direct answer)"), *map(standing, manuscript.answer)]
     for section in manuscript.sections:
         rows += [("heading", section.heading), ("length", f"{words_of(section)} words")]
         for block in section.blocks:
-            rows += [("says", _with_ids(said)) for said in block.items]
+            rows += [("block", " | ".join([block.form, *block.header])), *map(standing, block.items)]
             for row in block.rows:
-                columns = zip(block.header[1:], row.cells, strict=False)
-                rows += [("cell", f"{row.name} | {column}: {_with_ids(cell)}") for column, cell in columns]
+                columns = chain(block.header[1:], repeat(""))
+                rows += [standing(cell, f"{row.name} | {next(columns)}: ") for cell in row.cells]
     named = dict.fromkeys(name for said in manuscript.sentences() for name in said.lines)
     lines = manuscript.book.lines
     return (*rows, *((name, lines[name].text) for name in named if name in lines))
-
-
-def _with_ids(said: ComposedSentence) -> str:
-    return f"{said.text} ({', '.join(said.lines)})"

@@ -1,9 +1,11 @@
 """What a model composed from the pages of a run: sentences with the lines they rest on, and these lines as claims."""
 
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Final
+from functools import partial
+from typing import Final, TypeAlias
 
 from pincite.domain.evidence import Claim, Evidence, NoteForm, named
 from pincite.domain.frozen import dataclass
@@ -23,6 +25,14 @@ SURE: Final = 0.85
 _SAME_WORDS: Final = 6
 # As many as a reader goes through; more of them are a copy of the pages.
 _MOST_SECTIONS: Final = 12
+# A later look gives the whole report. One of fewer of its words gave only what is new, whatever it was asked for: what
+# stands is kept then. Chosen, not measured.
+_WHOLE: Final = 0.5
+# What stands, as a later look names it. Lines have letters of their page.
+_NAME: Final = re.compile(r"@(\d{1,4})")
+
+Said: TypeAlias = tuple[str, tuple[str, ...]]
+"""A sentence by its text and the ids of its lines."""
 
 
 @dataclass
@@ -31,7 +41,7 @@ class Manuscript:
 
     `claims` are the lines that sentences name, each in its page's own words, by the id of the line; `missing` says by
     part what these pages do not answer, `unplanned` what nobody asked for and the question needs. `authors` are the
-    models that composed, in so many `rounds`.
+    models that composed. `refused` says of what was not proven why not.
     """
 
     book: SourceBook = field(default_factory=SourceBook)
@@ -41,7 +51,7 @@ class Manuscript:
     unplanned: tuple[MissingPart, ...] = ()
     claims: dict[str, Claim] = field(default_factory=dict)
     authors: dict[str, None] = field(default_factory=dict)
-    rounds: int = 0
+    refused: Mapping[Said, str] = field(default_factory=dict)
 
     @property
     def is_begun(self) -> bool:
@@ -49,9 +59,10 @@ class Manuscript:
         return bool(self.authors)
 
     def take_in(self, made: Composed, author: str, parts: Sequence[SubQuestion], pages: Mapping[str, ReadPage]) -> None:
-        """Add what was composed: a section of the same heading takes the place of the one before, as the answer does.
+        """Take what was composed for the report: with what it names of the one before ("@12"), as that has it.
 
-        One that `adds` follows it; one of a new heading goes before the section that closes the report.
+        A later look that gives fewer than half of its words adds to it: below the same heading, or as a section before
+        the one that closes the report.
 
         Args:
             made: the model's answer.
@@ -60,11 +71,14 @@ class Manuscript:
             pages: the pages of the run by address.
         """
         self.authors[author] = None
-        self.rounds += 1
-        self.answer = made.answer or self.answer
-        fresh = {section.heading.strip().lower(): section for section in made.sections}
-        kept = [_with(section, fresh.pop(section.heading.strip().lower(), None)) for section in self.sections]
-        self.sections = (*kept[:-1], *fresh.values(), *kept[-1:])[:_MOST_SECTIONS]
+        standing = self.standing()
+        self.answer = _kept(made.answer, standing) or self.answer
+        sections = [_each(section, partial(_kept, standing=standing)) for section in made.sections]
+        if sum(map(words_of, sections)) < _WHOLE * sum(map(words_of, self.sections)):
+            fresh = {section.heading.strip().lower(): section for section in sections}
+            kept = [_with(section, fresh.pop(section.heading.strip().lower(), None)) for section in self.sections]
+            sections = [*kept[:-1], *fresh.values(), *kept[-1:]]
+        self.sections = tuple(sections[:_MOST_SECTIONS])
         known = " ".join([*(part.text for part in parts), *(line.text for line in self.book.lines.values())])
         ids = {part.sub_question_id for part in parts}
         told = [
@@ -80,6 +94,21 @@ class Manuscript:
                 if line is not None and name not in used:
                     used[name] = self.claims.get(name) or claim_of(line, part, pages[line.url])
         self.claims = _together(used)
+
+    def standing(self) -> dict[str, ComposedSentence]:
+        """All sentences, items and cells by the names that a later look has for them."""
+        return {f"@{number}": said for number, said in enumerate(self.sentences(), start=1)}
+
+    def take_proof(self, mended: Mapping[Said, Said], refused: Mapping[Said, str]) -> None:
+        """Have what was mended stand as it is printed, and keep why the rest is refused, for a later look."""
+
+        def told(written: Sequence[ComposedSentence]) -> tuple[ComposedSentence, ...]:
+            now = ((said, *mended.get((said.text, said.lines), (said.text, said.lines))) for said in written)
+            return tuple(replace(said, text=text, lines=lines) for said, text, lines in now)
+
+        self.answer = told(self.answer)
+        self.sections = tuple(_each(section, told) for section in self.sections)
+        self.refused = refused
 
     def reword(self, part: str, text: str) -> None:
         """Have what was found for a part stand for it as it reads now."""
@@ -121,11 +150,36 @@ class Manuscript:
             yield sentence, texts.get(sentence.part, "") or _nearest(sentence.text, parts)
 
 
+def _kept(
+    written: Sequence[ComposedSentence], standing: Mapping[str, ComposedSentence]
+) -> tuple[ComposedSentence, ...]:
+    """What was written, with what stands in the place of its name; a name that nothing has is left out."""
+    named = ((said.text.strip(), said) for said in written)
+    return tuple(standing.get(text, said) for text, said in named if text in standing or not _NAME.fullmatch(text))
+
+
+def _each(
+    section: ComposedSection, change: Callable[[Sequence[ComposedSentence]], Sequence[ComposedSentence]]
+) -> ComposedSection:
+    """The section with its sentences and cells changed; a cell that goes is empty and keeps its column."""
+
+    def cell(said: ComposedSentence) -> ComposedSentence:
+        return next(iter(change((said,))), replace(said, text=""))
+
+    blocks = [
+        replace(
+            block,
+            items=tuple(change(block.items)),
+            rows=tuple(replace(row, cells=tuple(map(cell, row.cells))) for row in block.rows),
+        )
+        for block in section.blocks
+    ]
+    return replace(section, blocks=tuple(blocks))
+
+
 def _with(section: ComposedSection, later: ComposedSection | None) -> ComposedSection:
     """The section as it stands after what came later under its heading."""
-    if later is not None and later.adds:
-        return replace(section, blocks=(*section.blocks, *later.blocks))
-    return later or section
+    return section if later is None else replace(section, blocks=(*section.blocks, *later.blocks))
 
 
 def claim_of(line: Line, part: str, page: ReadPage) -> Claim:

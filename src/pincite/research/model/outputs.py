@@ -82,11 +82,10 @@ class ComposedBlock:
 
 @dataclass(frozen=True, slots=True)
 class ComposedSection:
-    """A heading and what stands under it; `adds`: it follows what stands under this heading already."""
+    """A heading and what stands under it."""
 
     heading: str
     blocks: tuple[ComposedBlock, ...]
-    adds: bool = False
 
 
 @dataclass(frozen=True, slots=True)

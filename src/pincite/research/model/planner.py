@@ -147,7 +147,7 @@ class ModelPlanner:
                 changes.append(PlanChange("left_out", text, missing.what))
                 continue
             name = str(len(parts) + 1)
-            parts.append(SubQuestion(name, text, queries, heading=heading_of("", text)))
+            parts.append(SubQuestion(name, text, queries, heading=heading_of("", text), added=True))
             changes.append(PlanChange("added", text, missing.what))
             self._manuscript.missing[name] = replace(missing, part=name)
         return Plan(tuple(parts), before.survey, before.notes, tuple(changes))

@@ -61,9 +61,13 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A proposed sentence with what became of it; `why` is empty when it may be printed, as `line` then."""
+    """A proposed sentence with what became of it; `why` is empty when it may be printed, as `line` then.
+
+    `proposed` has no marks any more, `written` is its text as it was written.
+    """
 
     proposed: Proposed
+    written: str
     items: tuple[VerifiedClaim, ...] = ()
     line: Line | None = None
     why: str = ""
@@ -133,22 +137,24 @@ def _draft(proposed: Proposed, offered: Mapping[str, VerifiedClaim], private: Co
     said = replace(proposed, text=text, lead=styled.lead, code=styled.code)
     items = tuple(offered[name] for name in dict.fromkeys(proposed.claims) if name in offered)[:MAX_CLAIMS]
     if not text:
-        return Checked(replace(said, text=proposed.text), items, why="it has no words")
+        return Checked(replace(said, text=proposed.text), proposed.text, items, why="it has no words")
     if len(text) > MAX_SENTENCE_CHARS:
-        return Checked(said, items, why=f"it is longer than {MAX_SENTENCE_CHARS} characters")
+        return Checked(said, proposed.text, items, why=f"it is longer than {MAX_SENTENCE_CHARS} characters")
     # What it is about may be them ("Bots: put postscreen in front"): each half is looked at by itself.
     if any(is_flagged(half) for half in (text[: said.lead], text[said.lead :])):
-        return Checked(said, items, why="it speaks to machines")
+        return Checked(said, proposed.text, items, why="it speaks to machines")
     if gives_away(text, private, map(instructions, _PROMPTS)):
-        return Checked(said, items, why="it tells what the asker or this program said, not what a page says")
+        return Checked(
+            said, proposed.text, items, why="it tells what the asker or this program said, not what a page says"
+        )
     if text[-1] not in _END and not said.is_cell and not said.is_code:
         said = replace(said, text=f"{text}.")
     if not items and proposed.claims:
-        return Checked(said, (), why="it names no statement that was offered")
+        return Checked(said, proposed.text, (), why="it names no statement that was offered")
     own = next((item for item in items if _bare(item.claim.text) == _bare(said.text)), None)
     if own is not None and not said.is_cell and not said.is_code:
-        return Checked(said, items, Line(own.claim.text, (own,)), verdict=own.verdict.status)
-    return Checked(said, items)
+        return Checked(said, proposed.text, items, Line(own.claim.text, (own,)), verdict=own.verdict.status)
+    return Checked(said, proposed.text, items)
 
 
 def _proven(draft: Checked, found: Proven) -> Checked:

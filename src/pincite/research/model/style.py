@@ -7,8 +7,6 @@ from pincite.research.model.wording import plain_line
 
 # A sixth more than is asked for, so that what closes a report is not cut off for a paragraph too many.
 WORDS: Final = {ReportLength.SHORT: 350, ReportLength.STANDARD: 1_400, ReportLength.LONG: 2_800}
-# What a further round may add for what was missing: a section or two. Chosen, not measured.
-FURTHER_WORDS: Final = 100
 ASKED_WORDS: Final = {ReportLength.SHORT: 300, ReportLength.STANDARD: 1_200, ReportLength.LONG: 2_400}
 """The most that is asked for; `WORDS` is what is printed at most."""
 # A number of sentences beside that of words made writers pack several things into each.

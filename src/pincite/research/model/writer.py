@@ -14,20 +14,30 @@ from pincite.domain.plan import Conflict, ConflictSide, Gap, Progress, ReadPage,
 from pincite.domain.report import Mode, PartStatus, RejectedClaim, Report, ReportPart
 from pincite.ports import EventSink, ModelCalls
 from pincite.research.assembly import Content, DraftedSection, Line, assemble
-from pincite.research.model.blocks import DraftBlock, Planned, drafted, laid_out, leaning, left_open, planned
+from pincite.research.model.blocks import (
+    DraftBlock,
+    Planned,
+    Room,
+    drafted,
+    laid_out,
+    leaning,
+    left_open,
+    lifted,
+    planned,
+)
 from pincite.research.model.leads import with_leads
 from pincite.research.model.lines import Line as ShownLine
-from pincite.research.model.manuscript import Manuscript, claim_of, sentences_of
+from pincite.research.model.manuscript import Manuscript, Said, claim_of, sentences_of
 from pincite.research.model.outputs import ComposedSection, ComposedSentence
 from pincite.research.model.proving import Mender
 from pincite.research.model.sentences import Checked, Proposed, SentenceProver
 from pincite.research.model.shown import code_among, part_of, with_places
-from pincite.research.model.style import FURTHER_WORDS, WORDS
+from pincite.research.model.style import WORDS
 from pincite.research.model.wording import code_names, foreign, heading_of, plain_line, unmarked
 from pincite.research.records import emit_section
 from pincite.research.state import within_quotable
 from pincite.runtime.recovery import first_failure
-from pincite.text.tokens import terms, words
+from pincite.text.tokens import terms
 
 ANSWER_SENTENCES: Final = 4
 ANSWER: Final = "Answer"
@@ -38,10 +48,7 @@ _MAX_CONFLICTS: Final = 6
 # Half of the words of a part and of its queries in one section: queries word a part in several ways.
 _TOLD: Final = 0.5
 _TOO_MUCH: Final = "more than a part of a report may hold"
-_OVER: Final = "beyond the length of the report"
-_TWICE: Final = "it stands in the report already"
 _DEFAULT: Final = "What the sources say"
-_CELLS: Final = (BlockForm.TABLE,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,51 +61,6 @@ class _Section:
     def proposed(self) -> list[Proposed]:
         """All that is to be proven of it."""
         return [said for block in self.blocks for said in block.proposed()]
-
-
-@dataclass(slots=True)
-class _Room:
-    """What a report still holds: words, and sentences that were not said yet."""
-
-    left: int
-    said: set[str]
-    rejected: list[RejectedClaim]
-
-    def holds(self, said: Proposed) -> bool:
-        """Whether the sentence is new and there is room for it, which it takes then; else why not is noted."""
-        mine = " ".join(words(said.text)).lower()
-        size = len(said.text.split())
-        why = _TWICE if mine in self.said else _OVER if size > self.left else ""
-        if why:
-            self.rejected.append(RejectedClaim(said.text, VerdictStatus.UNCHECKED, why))
-            return False
-        self.said.add(mine)
-        self.left -= size
-        return True
-
-    def fitting(self, block: Planned) -> Planned | None:
-        """The block with what is new and fits; a table stays whole or goes. Code is shown beside the words."""
-        if block.shown is not None:
-            shown = block.shown.claim.text
-            if shown in self.said:
-                self.rejected.append(RejectedClaim(shown, VerdictStatus.UNCHECKED, _TWICE))
-                return None
-            self.said.add(shown)
-            return block
-        if block.form is BlockForm.CODE:
-            new = [said for said in block.proposed() if said.text not in self.said]
-            self.said.update(said.text for said in new)
-            return block if new else None
-        if block.form in _CELLS:
-            size = sum(len(said.text.split()) for said in block.proposed())
-            if size > self.left:
-                self.rejected += [RejectedClaim(said.text, VerdictStatus.UNCHECKED, _OVER) for said in block.proposed()]
-                return None
-            self.left -= size
-            return block
-        items = (tuple(said for said in item if self.holds(said)) for item in block.items)
-        kept = tuple(item for item in items if item)
-        return replace(block, items=kept) if kept else None
 
 
 class ModelWriter:
@@ -136,7 +98,17 @@ class ModelWriter:
         sections, _ = self._planned(task, progress, offered)
         ready = [s for s in sections if s.heading and all(n in offered for p in s.proposed() for n in p.claims)]
         checked = await self._proven(ready, offered, progress, early=True)
-        self._drafted = {said: checked[id(said)] for section in ready for said in section.proposed()}
+        mended: dict[Said, Said] = {}
+        refused: dict[Said, str] = {}
+        for said in (said for section in ready for said in section.proposed()):
+            one = checked[id(said)]
+            now = said if one.why else replace(said, text=one.written, claims=one.proposed.claims)
+            self._drafted[_alone(now)] = one
+            if one.why:
+                refused[said.text, said.claims] = f"{one.why}: {one.beyond}" if one.beyond else one.why
+            elif now != said:
+                mended[said.text, said.claims] = now.text, now.claims
+        self._manuscript.take_proof(mended, refused)
 
     async def write(self, task: Task, progress: Progress, metadata: ReportMetadata) -> Report:
         """The report that states proven sentences only; `insufficient_evidence` when nothing was found.
@@ -160,6 +132,8 @@ class ModelWriter:
                 group.start_soon(prove)
                 group.start_soon(describe)
         content = self._content(sections, checked, rejected)
+        for heading in sorted(self._told.keys() - {section.heading or ANSWER for section in sections}):
+            await emit_section(self._events, heading, [], revised=True)
         if self._manuscript.claims and not any(content.printed()):
             raise ModelBadOutput(
                 "nothing of what the model composed can be printed", reason="no_usable_claim", retryable=False
@@ -211,8 +185,7 @@ class ModelWriter:
         def propose(said: ComposedSentence) -> Proposed:
             return Proposed(said.text, said.lines, said.derived, question=parts.get(said.part, ""))
 
-        further = FURTHER_WORDS * max(self._manuscript.rounds - 1, 0)
-        room = _Room(WORDS[task.style.length] + further, set(), [])
+        room = Room(WORDS[task.style.length], set(), [])
         code = code_among(offered, progress.pages)
 
         def show(said: ComposedSentence) -> list[VerifiedClaim]:
@@ -296,7 +269,7 @@ class ModelWriter:
         known = {item.claim.claim_id: item for item in offered.values()}
         found: dict[int, Checked] = {}
         for said in (said for section in sections for said in section.proposed()):
-            before = self._drafted.get(said)
+            before = self._drafted.get(_alone(said))
             if before is not None and all(known.get(item.claim.claim_id) == item for item in before.items):
                 found[id(said)] = before
         return found
@@ -326,7 +299,7 @@ class ModelWriter:
             elif stating:
                 drafts.append((section.heading, list(blocks)))
         if not answer and drafts:
-            answer, drafts = _lifted(drafts)
+            answer, drafts = lifted(drafts)
         refused = [found.rejected() for found in checked.values() if found.why]
         # What no site confirmed says so at its own place (`UNRESOLVED_MARK`), under a heading where it stands alone.
         return Content(
@@ -371,12 +344,19 @@ class ModelWriter:
             mine = mine or any(len(wanted & said) >= _TOLD * len(wanted) for said in told)
             if missing is None and mine and (not saying or any(one.answers is not False for one in saying)):
                 found.append(ReportPart(part.text, PartStatus.ANSWERED))
+            elif part.added:
+                continue  # nobody asked for it: that it is missing is a gap, and takes nothing from the answer
             elif mine:
                 what = plain_line(missing.what) if missing is not None else ""
                 found.append(ReportPart(part.text, PartStatus.PARTLY, what or "no statement answers it directly"))
             else:
                 found.append(ReportPart(part.text, PartStatus.NOT_HERE))
         return tuple(found)
+
+
+def _alone(said: Proposed) -> Proposed:
+    """The sentence without the one before it, which has no part in its proof: it may be moved."""
+    return replace(said, before="")
 
 
 def still_stands(line: ShownLine, page: ReadPage) -> bool:
@@ -415,23 +395,6 @@ def _heading(section: ComposedSection, known: str, parts: Mapping[str, str]) -> 
     plain = next((parts[said.part] for said in sentences_of(section) if said.part in parts), _DEFAULT).rstrip(" ?.!")
     line = heading_of(section.heading.replace("`", ""), plain, known)
     return plain[:1].upper() + plain[1:] if foreign(line, known) else line
-
-
-def _lifted(
-    sections: Sequence[tuple[str, list[DraftBlock]]],
-) -> tuple[list[Line], list[tuple[str, list[DraftBlock]]]]:
-    """The first sentence that states something as the direct answer, and the sections without it."""
-    for at, (heading, blocks) in enumerate(sections):
-        for number, block in enumerate(blocks):
-            line = next((line for line in block.lines() if line.items), None)
-            if block.form in (BlockForm.TABLE, BlockForm.CODE, BlockForm.EXCERPT) or line is None:
-                continue
-            items = tuple(tuple(other for other in item if other is not line) for item in block.items)
-            left = replace(block, items=tuple(item for item in items if item))
-            rest = [*blocks[:number], *([left] if left.items else []), *blocks[number + 1 :]]
-            stating = any(line.items for block in rest for line in block.lines())
-            return [line], [*sections[:at], *([(heading, rest)] if stating else []), *sections[at + 1 :]]
-    return [], list(sections)
 
 
 def _all_unresolved(section: DraftedSection) -> bool:

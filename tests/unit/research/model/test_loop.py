@@ -2,21 +2,23 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import anyio
 import pytest
 from tests.fakes.small_web import SmallWeb
-from tests.unit.research.model.small_run import Small
+from tests.unit.research.model.small_run import Small, at
 
 from pincite.domain.events import EventType
 from pincite.domain.fetch import FetchRequest
 from pincite.domain.model import Material
 from pincite.domain.page import QUOTED_NOTE, Block, BlockKind, Document, Mark, MarkKind
-from pincite.domain.plan import ReadPage, ReportLength, SubQuestion, Task
+from pincite.domain.plan import ReadPage, SubQuestion, Task
 from pincite.research.model.composer import _picked
 from pincite.research.model.lines import Asked, SourceBook
-from pincite.research.model.style import WORDS
+from pincite.research.model.manuscript import Manuscript
+from pincite.research.model.outputs import Composed, ComposedBlock, ComposedRow, ComposedSection, ComposedSentence
 from pincite.research.model.writer import still_stands
 from pincite.testing.models import FaithfulModel, ScriptedModel, Seen, composed, paragraph, said, section
 from pincite.text.tokens import token_estimate
@@ -275,7 +277,7 @@ async def test_a_part_waits_for_the_answer_of_another() -> None:
     assert "(needs the answer of 1)" in first.ours
     assert "Where was Anna Holm born?" in second.parts.values()
     assert list(second.parts) == ["2"], "what is answered is not asked for again"
-    assert "answer: The Varden lighthouse was built by Anna Holm" in second.user, "what stands is in sight"
+    assert "@1: The Varden lighthouse was built by Anna Holm" in second.user, "what stands is in sight"
     assert re.search(r"\n\w+\d+: The Varden lighthouse was built by", second.user), "and the lines that it rests on"
     assert [sentence.text for sentence in report.sentences()] == [
         "The Varden lighthouse was built by Anna Holm in 1897 on the northern cape of the island.",
@@ -313,6 +315,54 @@ async def test_a_part_that_nobody_planned_is_added_with_its_reason() -> None:
     ]
     assert "Anna Holm came from Quarrion." in [sentence.text for sentence in report.sentences()]
     assert [part.status for part in report.parts] == ["answered", "answered"]
+
+
+async def test_what_nobody_asked_for_is_a_gap_where_it_is_missing_and_the_answer_is_whole() -> None:
+    def more(seen: Seen) -> Any:
+        found: Any = {"part": "new", "what": "her birth", "queries": ["Anna Holm born"], "question": "Born where?"}
+        return composed([said(text, name, part="1") for name, text in seen.citable.items()][:1], missing=[found])
+
+    still: Any = {"part": "2", "what": "her birth", "queries": []}
+    model = ScriptedModel({"planner": {"parts": PLAN["parts"][:1]}, "compose": [more, composed(missing=[still])]})
+    run = Small()
+    run.pages.update({BORN: "# Anna Holm\n\nAnna Holm wrote letters about where she was born.\n"})
+    report = await run.run(model, FIRST, max_rounds=2)
+    assert [part.text for part in report.parts] == [FIRST]
+    assert ("Born where?", "her birth") in [(gap.sub_question, gap.reason) for gap in report.gaps]
+    assert report.status == "complete"
+
+
+async def test_a_later_look_builds_on_what_was_mended_and_is_told_what_was_refused() -> None:
+    """Both are sections of a closed part, which are proven while the next round searches."""
+    wrong, lie, right = "The lamp is 57 metres.", "It was built in 1066.", "41 metres tall is the Varden `lighthouse`."
+
+    def first(seen: Seen) -> Any:
+        found: Any = [{"part": "2", "queries": ["Anna Holm born"]}]
+        told = [said(wrong, at(seen, "41 metres"), part="1"), said(lie, at(seen, "built by"), part="1")]
+        return composed([said(FIRST, at(seen, "built by"))], [section("Tower", paragraph(*told))], found)
+
+    def mend(seen: Seen) -> Any:
+        failed = {text: name.split()[0] for name, text in seen.lines.items() if name.endswith(" sentence")}
+        return {"repairs": [{"id": failed[wrong], "text": right, "lines": []}] if wrong in failed else []}
+
+    def anew(seen: Seen) -> Any:
+        told = [said(text, name, part="2") for name, text in seen.citable.items() if "Quarrion" in text]
+        return composed(sections=[section("Tower", paragraph(said("@2"), *told))])
+
+    run = Small()
+    run.pages.update(PEOPLE)
+    model = ScriptedModel({"planner": PLAN, "compose": [first, anew], "rewrite": mend})
+    report = await run.run(model, "Where was the builder of the Varden lighthouse born?", max_rounds=2)
+    second = [seen for seen in model.seen if seen.task == "compose"][-1].blocks["The report so far"]
+    assert second["@2"].startswith(f"{right} (")
+    assert "refused: " in second["@3"]
+    assert "refused: " not in second["@2"]
+    assert [sentence.text for sentence in report.sections[0].sentences] == [
+        right.replace("`", ""),
+        "Anna Holm came from Quarrion.",
+    ]
+    judged = [text for seen in model.seen if seen.task == "judge_statements" for text in seen.statements.values()]
+    assert judged.count(right.replace("`", "")) == 1, "what stands keeps its proof"
 
 
 async def test_parts_beyond_what_a_round_adds_are_said_to_be_left_out() -> None:
@@ -366,67 +416,74 @@ async def test_a_later_round_adds_to_the_report_and_takes_nothing_away() -> None
     assert report.mode == "model", "what was composed before stands"
 
 
-async def test_a_section_of_the_same_heading_takes_the_place_of_the_one_before() -> None:
-    def again(seen: Seen) -> Any:
-        told = [said(text, name) for name, text in seen.citable.items()]
-        found: Any = [{"part": "2", "queries": ["Anna Holm born"]}]
-        return composed(told[:1], [section("Tower", paragraph(*told[1:3]))], found)
+def tower(seen: Seen) -> Any:
+    """An answer and two sections of what is shown; where she was born is missing."""
+    told = [said(text, name) for name, text in seen.citable.items()]
+    found: Any = [{"part": "2", "queries": ["Anna Holm born"]}]
+    return composed(told[:1], [section("Tower", paragraph(told[1])), section("Limits", paragraph(told[2]))], found)
 
-    def better(seen: Seen) -> Any:
+
+async def test_a_later_look_gives_the_whole_report_and_names_what_stands() -> None:
+    shown: list[str] = []
+
+    def anew(seen: Seen) -> Any:
+        shown.extend(name for name in seen.blocks["The report so far"] if name.startswith("@"))
         told = [said(text, name) for name, text in seen.citable.items() if "Quarrion" in text]
-        return composed(sections=[section("tower", paragraph(*told))])
+        return composed(
+            [said("@2")],
+            [
+                section("Lamp and builder", paragraph(said("@3"), *told, said("@99"))),
+                section("Tower", paragraph(said("@1"))),
+            ],
+        )
 
     run = Small()
     run.pages.update(PEOPLE)
-    report = await run.run(ScriptedModel({"planner": PLAN, "compose": [again, better]}), max_rounds=2)
-    assert [[sentence.text for sentence in part.sentences] for part in report.sections] == [
-        ["Anna Holm came from Quarrion."]
+    report = await run.run(ScriptedModel({"planner": PLAN, "compose": tower}), max_rounds=1)
+    one, two, three = [sentence.text for sentence in report.sentences()]
+    model = ScriptedModel({"planner": PLAN, "compose": [tower, anew]})
+    report = await run.run(model, "Where was the builder of the Varden lighthouse born?", max_rounds=2)
+    assert shown == ["@1", "@2", "@3"]
+    assert [sentence.text for sentence in report.summary.sentences] == [two]
+    assert [(part.heading, [line.text for line in part.sentences]) for part in report.sections] == [
+        ("Lamp and builder", [three, "Anna Holm came from Quarrion."]),
+        ("Tower", [one]),
     ]
+    gone = [e.data for e in run.events.events if e.type is EventType.SECTION_READY and not e.data["text"]]
+    assert all(event["revised"] and event["heading"] == "Limits" for event in gone)
 
 
-async def test_a_section_that_adds_follows_what_stands_under_its_heading() -> None:
-    def tower(seen: Seen) -> Any:
-        told = [said(text, name) for name, text in seen.citable.items()]
-        found: Any = [{"part": "2", "queries": ["Anna Holm born"]}]
-        return composed(told[:1], [section("Tower", paragraph(told[1])), section("Limits", paragraph(told[2]))], found)
-
-    def more(seen: Seen) -> Any:
-        told = [said(text, name) for name, text in seen.citable.items() if "Quarrion" in text]
-        added: Any = section("Tower", paragraph(*told))
-        return composed(sections=[{**added, "adds": True}])
-
-    run = Small()
-    run.pages.update(PEOPLE)
-    model = ScriptedModel({"planner": PLAN, "compose": [tower, more]})
-    report = await run.run(model, "Where was the builder of the Varden lighthouse born?", max_rounds=2)
-    assert [(part.heading, len(part.sentences)) for part in report.sections] == [("Tower", 2), ("Limits", 1)]
-    assert report.sections[0].sentences[1].text == "Anna Holm came from Quarrion."
-    assert "1158 more at most" in [seen for seen in model.seen if seen.task == "compose"][-1].user
+async def test_cells_stand_by_their_names_and_an_unknown_name_is_an_empty_cell() -> None:
+    book = SourceBook()
+    manuscript = Manuscript(book)
+    first = ComposedRow("Tower", (ComposedSentence("41 metres", ("a1",)), ComposedSentence("Anna Holm", ("a2",))))
+    rows = ComposedBlock("table", header=("Name", "Height", "Builder"), rows=(first,))
+    manuscript.take_in(Composed(sections=(ComposedSection("Towers", (rows,)),)), "m", (), {})
+    again = ComposedRow("Tower", tuple(ComposedSentence(name, ()) for name in ("@2", "@7")))
+    turned = replace(rows, header=("Name", "Builder", "Height"), rows=(again,))
+    manuscript.take_in(Composed(sections=(ComposedSection("Towers", (turned,)),)), "m", (), {})
+    [cells] = [row.cells for row in manuscript.sections[0].blocks[0].rows]
+    assert [(cell.text, cell.lines) for cell in cells] == [("Anna Holm", ("a2",)), ("", ())]
 
 
-async def test_what_a_further_round_adds_has_room_of_its_own_before_the_section_that_closes() -> None:
-    filler = " ".join(f"word{n}" for n in range(WORDS[ReportLength.STANDARD] - 60))
-
-    def much(seen: Seen) -> Any:
-        told = [said(text, name) for name, text in seen.citable.items()]
-        found: Any = [{"part": "2", "queries": ["Anna Holm born"]}]
-        # What rests on no line states nothing, and takes room.
-        long = section("Tower", paragraph(told[1], said(filler)))
-        return composed(told[:1], [long, section("Limits", paragraph(told[2]))], found)
+async def test_a_later_look_that_gives_only_what_is_new_takes_nothing_away() -> None:
+    def wide(seen: Seen) -> Any:
+        made: Any = tower(seen)
+        filler = " ".join(f"word{n}" for n in range(40))
+        made["sections"][0]["blocks"][0]["items"].append(said(filler))  # rests on no line: never printed
+        return made
 
     def more(seen: Seen) -> Any:
         told = [said(text, name) for name, text in seen.citable.items() if "Quarrion" in text]
-        return composed(sections=[section("Birth", paragraph(*told))])
+        return composed(sections=[section("tower", paragraph(*told)), section("Birth", paragraph(*told))])
 
     run = Small()
     run.pages.update(PEOPLE)
-    model = ScriptedModel({"planner": PLAN, "compose": [much, more]})
+    model = ScriptedModel({"planner": PLAN, "compose": [wide, more]})
     report = await run.run(model, "Where was the builder of the Varden lighthouse born?", max_rounds=2)
-    assert [part.heading for part in report.sections] == ["Tower", "Birth", "Limits"]
-    last = [seen for seen in model.seen if seen.task == "compose"][-1]
-    assert "has 1382 words, 182 too many" in last.user
-    assert "heading: Limits" in last.user
-    assert "says: " in last.user, "what stands is in sight, so that it is not told again"
+    assert [part.heading for part in report.sections] == ["Tower", "Limits"], "said once"
+    assert report.sections[0].sentences[-1].text == "Anna Holm came from Quarrion."
+    assert report.sections[1].sentences, "what closes the report stands at its end"
 
 
 @pytest.mark.parametrize("count", [12, 40])

@@ -24,6 +24,7 @@ from pincite.domain.markdown import (
     no_answer_text,
     one_line,
     open_points,
+    partial_text,
     without_controls,
 )
 from pincite.domain.reasons import reason_text
@@ -229,6 +230,7 @@ def _templates() -> Environment:
         conflict_text=conflict_text,
         coverage_text=coverage_text,
         no_answer=no_answer,
+        partial=lambda report: partial_text(report).strip("*"),
         reason_text=reason_text,
     )
     environment.filters.update(

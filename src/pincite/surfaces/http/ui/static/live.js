@@ -57,6 +57,7 @@ function take(event) {
   } else if (type === "claim.verified" || type === "claim.rejected")
     state.claims.set(data.claim_id ?? data.text, { ...data, passed: type === "claim.verified" });
   else if (type === "report.section_ready" && data.text) state.sections.set(data.heading ?? "", data.text);
+  else if (type === "report.section_ready") state.sections.delete(data.heading ?? "");
   else if (type === "budget.exhausted") trouble(`${sentence(words(data))}; what follows is made of what was found.`);
   else if (type === "model.answered") state.tokens += (data.tokens_in ?? 0) + (data.tokens_out ?? 0);
   else if (type === "role.replaced") trouble(`The ${data.role} went on without a model: ${words(data)}.`);
