@@ -17,6 +17,8 @@ from pincite.domain.markdown import (
     TOUCHED_ON,
     escape,
     lead_head,
+    open_line,
+    point_of,
     render_markdown,
     restyle,
 )
@@ -64,6 +66,10 @@ def differences(report: Report) -> Iterator[tuple[str, str, bool]]:
     Other words for why a page was not read are not surely wrong, and each of them is given.
     """
     wanted, got = (list(_saying(text)) for text in (render_markdown(report), restyle(report.markdown, "[n]")))
+    # Versions before listed the parts that are answered, too, where another one was open.
+    known = {line for _, line in wanted}
+    answered = {open_line(point_of(part)) for part in report.parts if part.status is PartStatus.ANSWERED} - known
+    got = [(number, line) for number, line in got if line not in answered]
     heads = {lead_head(lead): lead for lead in report.leads}
     reworded: list[tuple[str, str, bool]] = []
     for (_, one), (number, other) in zip(wanted, got, strict=False):

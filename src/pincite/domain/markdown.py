@@ -232,8 +232,7 @@ def _open(report: Report) -> Iterator[str]:
     if points:
         yield _heading(2, open_heading(report))
         yield "\n".join(
-            f"- {_block(escape(point.line))}" + (f"\n    - {escape(point.searched)}" if point.searched else "")
-            for point in points
+            open_line(point) + (f"\n    - {escape(point.searched)}" if point.searched else "") for point in points
         )
 
 
@@ -456,17 +455,23 @@ def open_heading(report: Report) -> str:
 
 
 def open_points(report: Report) -> tuple[OpenPoint, ...]:
-    """Every part of the question once, where one is open, with its gap; then the gaps that are of no part."""
+    """The parts of the question that are open, each once with its gap; then the gaps that are of no part."""
     # Reversed, so that of several gaps of a part the first one stands.
     gaps = {gap.sub_question: gap for gap in reversed(report.gaps)}
-    is_open = any(part.status is not PartStatus.ANSWERED for part in report.parts)
-    points = [_point_of(part, gaps.get(part.text)) for part in report.parts if is_open or part.text in gaps]
+    listed = [part for part in report.parts if part.status is not PartStatus.ANSWERED or part.text in gaps]
+    points = [point_of(part, gaps.get(part.text)) for part in listed]
     parts = {part.text for part in report.parts}
     others = [gap for gap in report.gaps if gap.sub_question not in parts]
     return (*points, *(OpenPoint(gap.sub_question, gap.reason, gap.queries) for gap in others))
 
 
-def _point_of(part: ReportPart, gap: ReportGap | None) -> OpenPoint:
+def open_line(point: OpenPoint) -> str:
+    """The line that names an open point."""
+    return f"- {_block(escape(point.line))}"
+
+
+def point_of(part: ReportPart, gap: ReportGap | None = None) -> OpenPoint:
+    """The part with what became of it, and what was searched for."""
     word, why = PART_WORDS[part.status], (gap.reason if gap else "") or part.missing
     became = why if why.startswith((word, NOT_HERE_BEFORE)) else f"{word}: {why}" if why else word
     return OpenPoint(part.text, became, gap.queries if gap else (), part.status)

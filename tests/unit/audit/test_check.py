@@ -16,7 +16,7 @@ from pincite.audit.stored import ProblemKind
 from pincite.domain.errors import ParseError, SchemaMismatch, StorageUnavailable
 from pincite.domain.markdown import NO_ANSWER, PART_WORDS, render_markdown, restyle
 from pincite.domain.page import Block, BlockKind, Document, Excerpts, Snapshot
-from pincite.domain.report import SCHEMA_VERSION, PartStatus, ReportGap, ReportLead, ReportPart
+from pincite.domain.report import SCHEMA_VERSION, PartStatus, ReportGap, ReportLead, ReportPart, ReportStatus
 from pincite.exports.codec import dump_report
 from pincite.testing.reports import SampleReport, empty_report, sample_report
 
@@ -125,6 +125,19 @@ def test_a_missing_answer_in_the_words_of_then_is_no_difference(reason: str) -> 
     assert then.count("Nothing that was read") == then.count("not in these sources") == 1
     assert list(differences(replace(report, markdown=then))) == []
     other = then.replace("not in these sources", "surely not in these sources")
+    assert [sure for _, _, sure in differences(replace(report, markdown=other))] == [True]
+
+
+def test_reports_of_before_list_the_parts_that_are_answered_too() -> None:
+    parts = (ReportPart("How tall is it?", PartStatus.ANSWERED), ReportPart("Who built it?", PartStatus.PARTLY))
+    report = replace(SAMPLE.report, parts=parts, status=ReportStatus.PARTIAL)
+    now = render_markdown(report)
+    line = "- Who built it? – answered in part"
+    assert now.count(line) == 1
+    assert "How tall is it? – answered" not in now
+    then = now.replace(line, f"- How tall is it? – answered\n{line}")
+    assert list(differences(replace(report, markdown=then))) == []
+    other = now.replace(line, f"- How wide is it? – answered\n{line}")
     assert [sure for _, _, sure in differences(replace(report, markdown=other))] == [True]
 
 
