@@ -102,19 +102,27 @@ class Update:
                 self._finish_files()
                 self._keep_words()
                 self._mark_current()
-                if self._tally.added or self._tally.removed:
-                    # What scoring needs of the whole library.
-                    row = self._db.execute("SELECT count(*) FROM passages").fetchone()
-                    totals = json.dumps([row[0]])
-                    self._db.execute("INSERT OR REPLACE INTO meta VALUES ('totals', ?)", (totals,))
-                    self._db.execute("DELETE FROM frequencies")
-                    self._db.execute("INSERT INTO frequencies SELECT term, doc FROM passage_vocabulary")
+                if self._tally.added or self._tally.removed or not self._is_counted():
+                    self._count()
                 self._db.execute("COMMIT")
             except BaseException:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
             return self._report(time.monotonic() - started)
+
+    def _is_counted(self) -> bool:
+        """Whether the last update got as far as counting: one that was stopped kept its pages only."""
+        keys = {key for (key,) in self._db.execute("SELECT key FROM meta WHERE key IN ('totals', 'uncounted')")}
+        return keys == {"totals"}
+
+    def _count(self) -> None:
+        """Count what scoring needs of the whole library; without it no page is found."""
+        (passages,) = self._db.execute("SELECT count(*) FROM passages").fetchone()
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('totals', ?)", (json.dumps([passages]),))
+        self._db.execute("DELETE FROM frequencies")
+        self._db.execute("INSERT INTO frequencies SELECT term, doc FROM passage_vocabulary")
+        self._db.execute("DELETE FROM meta WHERE key = 'uncounted'")
 
     # ---- what changed -------------------------------------------------------------------------------------
 
@@ -167,6 +175,7 @@ class Update:
     def _commit(self) -> None:
         self._finish_files()
         self._keep_words()
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('uncounted', '')")
         self._db.execute("COMMIT")
         self._db.execute("BEGIN IMMEDIATE")
         self._committed_at_s = time.monotonic()

@@ -360,6 +360,28 @@ def test_a_killed_indexer_leaves_an_index_that_goes_on(folder: Path, open_librar
     assert 0 < report.added < 253
 
 
+@pytest.mark.parametrize("changed", [False, True])
+def test_an_update_that_was_stopped_at_its_last_page_is_counted_by_the_next(
+    folder: Path, open_library: Open, changed: bool
+) -> None:
+    library = open_library(folder)
+    if changed:
+        library.refresh()
+        for name in ("bees.html", "notes.md", "sub dir/owls.html"):
+            (folder / name).write_bytes(html("Toads", "Toads sleep below stones."))
+
+    def stop(count: int, place: str) -> None:
+        if count == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        library.refresh(stop)
+    assert open_library(folder).refresh().added == 0, "all was read"
+    asked = Query("where do toads sleep?" if changed else "which animals hunt in the night?")
+    assert library.search(asked)
+    assert open_library(folder).search(asked)
+
+
 def test_a_library_that_may_only_be_read_is_indexed(folder: Path, open_library: Open) -> None:
     for path in (*folder.rglob("*"), folder):
         path.chmod(0o555 if path.is_dir() else 0o444)
