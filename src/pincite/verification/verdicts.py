@@ -121,8 +121,8 @@ def without_flagged(item: VerifiedClaim) -> VerifiedClaim:
     for evidence in item.claim.evidence:
         if evidence.relation is Relation.SUPPORTS:
             by_page.setdefault(evidence.url, []).append(evidence.quote.text)
-    # On lines of their own: "Search engines" above a sentence is a heading, not the one who is spoken to.
-    if not item.printable or not all(is_flagged("\n".join(texts)) for texts in by_page.values()):
+    # Set apart by more than white space: "Search engines" above a sentence is a heading, not the one who is spoken to.
+    if not item.printable or not all(is_flagged("\n|\n".join(texts)) for texts in by_page.values()):
         return item
     return refused(item, "address", SPEAKS_TO_MACHINES)
 

@@ -1,7 +1,6 @@
 """The browser and its containment. Needs a Chromium on the system; says loudly when there is none."""
 
 import socket
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -225,7 +224,3 @@ async def test_the_proxy_bounds_connections_and_bytes(make_fetcher: Callable[...
     async with EgressProxy(web.policy, fetcher.vetted, bytes_max=50_000) as proxy:
         assert len(await ask(proxy, request)) < 100_000
         assert proxy.refused["bytes_max"]
-
-
-if BROWSER is None:
-    warnings.warn("no Chromium: browser containment is not tested", stacklevel=1)

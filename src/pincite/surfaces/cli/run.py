@@ -246,7 +246,7 @@ def reported(*, as_json: bool) -> Iterator[None]:
     except KeyboardInterrupt:
         INTERRUPTS.tell()
         raise typer.Exit(EXIT_INTERRUPTED) from None
-    except (typer.Exit, typer.Abort, TyperException):
+    except (typer.Exit, typer.Abort, TyperException, _Unprinted):  # the last: of --help, told by `results` around it
         raise
     except Exception as error:  # the border of the process: a defect becomes a typed error, its trace goes to stderr
         note(traceback_of(error))
