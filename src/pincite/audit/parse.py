@@ -14,6 +14,7 @@ from pincite.domain.layout import MADE_CODE
 from pincite.domain.markdown import (
     BALANCE_WORD,
     MAYBE_PARTIAL,
+    MAYBE_PARTIAL_BEFORE,
     NO_ANSWER,
     NOT_SURELY_ALL,
     PARTIAL_ANSWER,
@@ -50,9 +51,10 @@ _BECAME = (
     rf"answered in part: {NOT_SURELY_ALL}|no sure answer found in (?:the one page|any of the \d+ pages) read"
     r"|(?:answered in part|no sure answer found)(?:: no page read has [^\s,]+(?:, [^\s,]+)*+)?"
 )
+_FIRST_LINES = (PARTIAL_ANSWER, MAYBE_PARTIAL, MAYBE_PARTIAL_BEFORE, TOUCHED_ON, NO_ANSWER)
 _OF_ITSELF = re.compile(
     rf"^(?:{BALANCE_WORD}: (?:{_PROVEN})(?:; (?:{_PROVEN}))*+\."
-    rf"|{'|'.join(map(re.escape, (PARTIAL_ANSWER, MAYBE_PARTIAL, TOUCHED_ON, NO_ANSWER)))}|{_LIMITS}"
+    rf"|{'|'.join(map(re.escape, _FIRST_LINES))}|{_LIMITS}"
     rf"|[ ]{{4}}- {SEARCHED_FOR} “[^”\n]*”(?:; “[^”\n]*”)*+(?:; and in \d+ other wordings?)?)$"
     rf"|(?<=\d\] )\*{MADE_CODE}\*$|(?<=\S) – (?:{_BECAME})$|{re.escape(WORDS_ONLY)}"
     rf"|^\*From \d+ (?:of \d+ pages|page) read, in their own words: {_SITE}(?:, {_SITE})*+"

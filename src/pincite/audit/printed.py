@@ -10,17 +10,20 @@ from pincite.domain.evidence import Proof, Relation
 from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, Section, SectionKind, Sentence
 from pincite.domain.markdown import (
     MAYBE_PARTIAL,
+    MAYBE_PARTIAL_BEFORE,
     NO_ANSWER,
     NOT_HERE_BEFORE,
+    OPEN_HEADING,
     PART_WORDS,
     PARTIAL_ANSWER,
     TOUCHED_ON,
     escape,
     lead_head,
-    open_line,
+    open_lines,
     point_of,
     render_markdown,
     restyle,
+    unsure_points,
 )
 from pincite.domain.page import BlockKind, Document, Excerpts, Snapshot
 from pincite.domain.report import (
@@ -50,12 +53,13 @@ from pincite.verification.facts import check_facts
 # the version of Pincite that made the report, so other words there are no proof of a change by hand.
 
 # What stands in reports of earlier versions in place of words of today: sure, since they said nothing else.
-_BEFORE = {
-    TOUCHED_ON: "**No answer found.** Nothing that was read states one; what follows only touches on the question.",
-    NO_ANSWER: "**Not enough evidence.** Nothing that was read supports an answer, so none is given.",
-    PART_WORDS[PartStatus.NOT_HERE]: NOT_HERE_BEFORE,
-    MAYBE_PARTIAL: PARTIAL_ANSWER,
-}
+_BEFORE = (
+    (TOUCHED_ON, "**No answer found.** Nothing that was read states one; what follows only touches on the question."),
+    (NO_ANSWER, "**Not enough evidence.** Nothing that was read supports an answer, so none is given."),
+    (PART_WORDS[PartStatus.NOT_HERE], NOT_HERE_BEFORE),
+    (MAYBE_PARTIAL, PARTIAL_ANSWER),
+    (MAYBE_PARTIAL, MAYBE_PARTIAL_BEFORE),
+)
 # Enough to find the place in the report, short enough for one line of a terminal with its reason.
 _SHOWN_CHARS = 60
 
@@ -66,14 +70,16 @@ def differences(report: Report) -> Iterator[tuple[str, str, bool]]:
     Other words for why a page was not read are not surely wrong, and each of them is given.
     """
     wanted, got = (list(_saying(text)) for text in (render_markdown(report), restyle(report.markdown, "[n]")))
-    # Versions before listed the parts that are answered, too, where another one was open.
-    known = {line for _, line in wanted}
-    answered = {open_line(point_of(part)) for part in report.parts if part.status is PartStatus.ANSWERED} - known
-    got = [(number, line) for number, line in got if line not in answered]
+    # Earlier versions also listed the parts that are answered, and those of which nothing is known to be missing.
+    points = [point_of(part) for part in report.parts if part.status is PartStatus.ANSWERED]
+    listed = {line for point in (*points, *unsure_points(report)) for line in open_lines(point)}
+    listed |= {f"## {OPEN_HEADING}"} if unsure_points(report) else set()
+    listed -= {line for _, line in wanted}
+    got = [(number, line) for number, line in got if line not in listed]
     heads = {lead_head(lead): lead for lead in report.leads}
     reworded: list[tuple[str, str, bool]] = []
     for (_, one), (number, other) in zip(wanted, got, strict=False):
-        if one == other or any(now in one and one.replace(now, then) == other for now, then in _BEFORE.items()):
+        if one == other or any(now in one and one.replace(now, then) == other for now, then in _BEFORE):
             continue
         said = _said(heads.get(one), other)
         if said is None:

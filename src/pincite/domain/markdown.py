@@ -72,11 +72,14 @@ NOT_SURELY_ALL = "these passages may not be the whole answer"
 WORDS_ONLY = "Passages were found and ranked by words alone, so what is worded otherwise may be missed."
 # As reports said it before, in their Markdown and in the reasons of their gaps.
 NOT_HERE_BEFORE = "not in these sources"
+MAYBE_PARTIAL_BEFORE = "*This report is partial: each part has an answer, which may not be the whole one.*"
 EXCLUDE_EACH_OTHER = "These statements exclude each other:"
 TOUCHED_ON = "**No sure answer.** No passage was found that surely answers this; the nearest are below."
 NO_ANSWER = "**Not enough evidence.** No passage was found that answers this, so no answer is given."
 PARTIAL_ANSWER = "*This report is partial: not every part of the question could be answered.*"
-MAYBE_PARTIAL = "*This report is partial: each part has an answer, which may not be the whole one.*"
+MAYBE_PARTIAL = (
+    "*Passages were found for the whole question. Whether they are the complete answer could not be determined.*"
+)
 
 _PLAIN_MARK = re.compile(r"(?<!\\)\[(\d+)\](?!\()")
 _LINKED_MARK = re.compile(r"(?<!\\)\[(\d+)\]\(citation:\1\)")
@@ -231,9 +234,7 @@ def _open(report: Report) -> Iterator[str]:
     points = open_points(report)
     if points:
         yield _heading(2, open_heading(report))
-        yield "\n".join(
-            open_line(point) + (f"\n    - {escape(point.searched)}" if point.searched else "") for point in points
-        )
+        yield "\n".join(line for point in points for line in open_lines(point))
 
 
 def _above(report: Report) -> Iterator[str]:
@@ -455,19 +456,35 @@ def open_heading(report: Report) -> str:
 
 
 def open_points(report: Report) -> tuple[OpenPoint, ...]:
-    """The parts of the question that are open, each once with its gap; then the gaps that are of no part."""
+    """The parts of the question that are open, each once with its gap; then the gaps that are of no part.
+
+    A part that has passages and of which nothing is known to be missing is not listed: the line above the answer
+    (`MAYBE_PARTIAL`) says all that there is to say.
+    """
+    unsure = {point.text for point in unsure_points(report)}
     # Reversed, so that of several gaps of a part the first one stands.
     gaps = {gap.sub_question: gap for gap in reversed(report.gaps)}
     listed = [part for part in report.parts if part.status is not PartStatus.ANSWERED or part.text in gaps]
-    points = [point_of(part, gaps.get(part.text)) for part in listed]
+    points = [point_of(part, gaps.get(part.text)) for part in listed if part.text not in unsure]
     parts = {part.text for part in report.parts}
     others = [gap for gap in report.gaps if gap.sub_question not in parts]
     return (*points, *(OpenPoint(gap.sub_question, gap.reason, gap.queries) for gap in others))
 
 
-def open_line(point: OpenPoint) -> str:
-    """The line that names an open point."""
-    return f"- {_block(escape(point.line))}"
+def unsure_points(report: Report) -> tuple[OpenPoint, ...]:
+    """The parts that are answered, perhaps in part, with nothing that is known to be missing."""
+    gaps = {gap.sub_question: gap for gap in report.gaps if gap.reason == NOT_SURELY_ALL}
+    return tuple(
+        point_of(part, gaps[part.text])
+        for part in report.parts
+        if part.status is PartStatus.PARTLY and part.text in gaps
+    )
+
+
+def open_lines(point: OpenPoint) -> tuple[str, ...]:
+    """The line that names an open point, and below it what was searched for."""
+    line = f"- {_block(escape(point.line))}"
+    return (line, f"    - {escape(point.searched)}") if point.searched else (line,)
 
 
 def point_of(part: ReportPart, gap: ReportGap | None = None) -> OpenPoint:

@@ -14,7 +14,15 @@ from pincite.audit.check import CheckResult, CheckStatus, check_report
 from pincite.audit.printed import differences
 from pincite.audit.stored import ProblemKind
 from pincite.domain.errors import ParseError, SchemaMismatch, StorageUnavailable
-from pincite.domain.markdown import NO_ANSWER, PART_WORDS, render_markdown, restyle
+from pincite.domain.markdown import (
+    MAYBE_PARTIAL,
+    MAYBE_PARTIAL_BEFORE,
+    NO_ANSWER,
+    NOT_SURELY_ALL,
+    PART_WORDS,
+    render_markdown,
+    restyle,
+)
 from pincite.domain.page import Block, BlockKind, Document, Excerpts, Snapshot
 from pincite.domain.report import SCHEMA_VERSION, PartStatus, ReportGap, ReportLead, ReportPart, ReportStatus
 from pincite.exports.codec import dump_report
@@ -138,6 +146,20 @@ def test_reports_of_before_list_the_parts_that_are_answered_too() -> None:
     then = now.replace(line, f"- How tall is it? – answered\n{line}")
     assert list(differences(replace(report, markdown=then))) == []
     other = now.replace(line, f"- How wide is it? – answered\n{line}")
+    assert [sure for _, _, sure in differences(replace(report, markdown=other))] == [True]
+
+
+def test_reports_of_before_list_the_parts_of_which_nothing_is_known_to_be_missing() -> None:
+    part = ReportPart("Who built it?", PartStatus.PARTLY)
+    gap = ReportGap(part.text, NOT_SURELY_ALL, ("built",))
+    report = replace(SAMPLE.report, parts=(part,), gaps=(gap,), status=ReportStatus.PARTIAL)
+    now = render_markdown(report)
+    line = f"- Who built it? – answered in part: {NOT_SURELY_ALL}\n    - searched for: “built”"
+    before, mark, after = now.replace(MAYBE_PARTIAL, MAYBE_PARTIAL_BEFORE).partition("\n\nProof:")
+    then = f"{before}\n\n## What is missing\n\n{line}{mark}{after}"
+    assert then.count(mark) == 1
+    assert list(differences(replace(report, markdown=then))) == []
+    other = then.replace("“built”", "“painted”")
     assert [sure for _, _, sure in differences(replace(report, markdown=other))] == [True]
 
 

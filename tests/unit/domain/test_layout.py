@@ -12,12 +12,14 @@ from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import Internal
 from pincite.domain.evidence import JudgementLabel, Proof, RecordedJudgement, VerdictStatus
 from pincite.domain.layout import BlockForm, ReportBlock
-from pincite.domain.markdown import render_markdown, restyle
+from pincite.domain.markdown import MAYBE_PARTIAL, NOT_SURELY_ALL, PARTIAL_ANSWER, render_markdown, restyle
 from pincite.domain.report import (
     PartStatus,
     RejectedClaim,
     Report,
+    ReportGap,
     ReportPart,
+    ReportStatus,
     balance_text,
     in_cell,
     stated,
@@ -154,6 +156,21 @@ def test_parts_that_are_open_are_listed() -> None:
     assert "## What is missing\n\n- Who built it and when? – answered in part: when" in text
     assert "\n- Who painted it? – no sure answer found" in text
     assert "What is missing" not in render_markdown(replace(REPORT, parts=(answered,), gaps=()))
+
+
+def test_a_part_of_which_nothing_is_known_to_be_missing_is_said_above_the_answer_and_not_listed() -> None:
+    unsure = ReportPart("Who built it?", PartStatus.PARTLY)
+    gap = ReportGap(unsure.text, NOT_SURELY_ALL, ("built",))
+    report = replace(REPORT, parts=(unsure,), gaps=(gap,), status=ReportStatus.PARTIAL)
+    text = render_markdown(report)
+    assert MAYBE_PARTIAL in text
+    assert "What is missing" not in text
+    assert "searched for" not in text
+    other = ReportPart("Who painted it?", PartStatus.NOT_HERE)
+    text = render_markdown(replace(report, parts=(unsure, other), gaps=(gap, ReportGap(other.text, "no page"))))
+    assert PARTIAL_ANSWER in text
+    assert "- Who painted it? – no sure answer found: no page\n" in text
+    assert "Who built it? –" not in text
 
 
 def test_a_cell_states_what_its_row_and_column_say() -> None:
