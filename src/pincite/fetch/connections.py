@@ -7,7 +7,6 @@ import functools
 import socket
 import ssl
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
@@ -90,24 +89,57 @@ _READ_BUFFER_BYTES = 65_536
 _SNIFF_BYTES = 512
 
 
-@dataclass(slots=True)
 class Connections:
-    """Kept connections to vetted addresses. The fields are those of `GuardedClient`."""
+    """Kept connections to vetted addresses; made with the first request. The arguments are those of `GuardedClient`."""
 
-    _policy: UrlPolicy
-    _resolver: VettedResolver
-    _clock: Clock
-    _limits: FetchLimits
-    _user_agent: str
-    _tls: ssl.SSLContext | None
-    _proxy: UpstreamProxy | None
-    _session: aiohttp.ClientSession | None = field(default=None, init=False)
+    def __init__(
+        self,
+        policy: UrlPolicy,
+        resolver: VettedResolver,
+        clock: Clock,
+        limits: FetchLimits,
+        user_agent: str,
+        tls: ssl.SSLContext | None,
+        proxy: UpstreamProxy | None,
+    ) -> None:
+        self._policy = policy
+        self._clock = clock
+        self._limits = limits
+        options: dict[str, Any] = {
+            "resolver": _AiohttpResolver(resolver),
+            # The resolver keeps answers itself, vetted; a second memory would outlive its verdicts.
+            "use_dns_cache": False,
+            "ssl": tls or True,
+            "socket_factory": self._socket,
+            "limit": limits.concurrency,
+            "happy_eyeballs_delay": HAPPY_EYEBALLS_DELAY_S,
+            "interleave": 1,
+        }
+        self._session = aiohttp.ClientSession(
+            connector=_Connector(**options)
+            if proxy is None
+            else _ProxiedConnector(proxy, self._check_address, **options),
+            # No cookie is kept from one request to the next: pages must not know each other through us.
+            cookie_jar=aiohttp.DummyCookieJar(),
+            # A proxy of the environment would resolve names itself, past every check.
+            trust_env=False,
+            # Decoded by `decoding`, piece by piece with a bound: aiohttp would unpack a whole chunk first.
+            auto_decompress=False,
+            read_bufsize=_READ_BUFFER_BYTES,
+            max_line_size=HEADER_LINE_BYTES_MAX,
+            max_field_size=HEADER_LINE_BYTES_MAX,
+            max_headers=HEADER_FIELDS_MAX,
+            headers={
+                "User-Agent": user_agent,
+                "Accept": "text/html,application/xhtml+xml,application/pdf,text/*;q=0.9,*/*;q=0.5",
+                "Accept-Encoding": ACCEPT_ENCODING,
+            },
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=limits.connect_s, sock_read=limits.idle_s),
+        )
 
     async def aclose(self) -> None:
         """Close all of them."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        await self._session.close()
 
     async def exchange(
         self,
@@ -121,7 +153,7 @@ class Connections:
         """One request and its bounded answer. Errors: as `GuardedClient.get`."""
         target = URL(url.sent, encoded=True)
         try:
-            async with self._opened().request(
+            async with self._session.request(
                 method, target, data=data, headers=headers, allow_redirects=False
             ) as response:
                 _check_head(response)
@@ -130,43 +162,6 @@ class Connections:
         except (aiohttp.ClientError, aiohttp.EofStream, OSError, ValueError) as error:
             raise mapped(error, url.host) from None
         return Exchange(response.status, received, body, truncated)
-
-    def _opened(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            connector = _Connector(
-                proxy=self._proxy,
-                admit=self._check_address,
-                resolver=_AiohttpResolver(self._resolver),
-                # The resolver keeps answers itself, vetted; a second memory would outlive its verdicts.
-                use_dns_cache=False,
-                ssl=self._tls or True,
-                socket_factory=self._socket,
-                limit=self._limits.concurrency,
-                happy_eyeballs_delay=HAPPY_EYEBALLS_DELAY_S,
-                interleave=1,
-            )
-            self._session = aiohttp.ClientSession(
-                connector=connector,
-                # No cookie is kept from one request to the next: pages must not know each other through us.
-                cookie_jar=aiohttp.DummyCookieJar(),
-                # A proxy of the environment would resolve names itself, past every check.
-                trust_env=False,
-                # Decoded by `decoding`, piece by piece with a bound: aiohttp would unpack a whole chunk first.
-                auto_decompress=False,
-                read_bufsize=_READ_BUFFER_BYTES,
-                max_line_size=HEADER_LINE_BYTES_MAX,
-                max_field_size=HEADER_LINE_BYTES_MAX,
-                max_headers=HEADER_FIELDS_MAX,
-                headers={
-                    "User-Agent": self._user_agent,
-                    "Accept": "text/html,application/xhtml+xml,application/pdf,text/*;q=0.9,*/*;q=0.5",
-                    "Accept-Encoding": ACCEPT_ENCODING,
-                },
-                timeout=aiohttp.ClientTimeout(
-                    total=None, sock_connect=self._limits.connect_s, sock_read=self._limits.idle_s
-                ),
-            )
-        return self._session
 
     def _socket(self, info: Any) -> socket.socket:
         """A socket for exactly this address: the last check before anything goes out, literals included."""
@@ -276,21 +271,25 @@ class _Protocol(ResponseHandler):
 
 
 class _Connector(aiohttp.TCPConnector):
-    def __init__(self, *, proxy: UpstreamProxy | None, admit: Callable[[str, int], None], **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._upstream = proxy
-        self._admit = admit
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
         # aiohttp has no public way to name the protocol of its connections.
         self._factory = functools.partial(_Protocol, loop=self._loop)  # type: ignore[assignment]  # aiohttp names its own class
 
+
+class _ProxiedConnector(_Connector):
+    """Connects through the configured proxy, by vetted address. aiohttp's own way would ask the proxy for a name."""
+
+    def __init__(self, proxy: UpstreamProxy, check_address: Callable[[str, int], None], **options: Any) -> None:
+        super().__init__(**options)
+        self._upstream = proxy
+        self._check_address = check_address
+
     async def _wrap_create_connection(self, *args: Any, **kwargs: Any) -> Any:
-        """The connection, by way of the configured proxy where there is one. aiohttp's own would ask it for a name."""
-        if self._upstream is None:
-            return await super()._wrap_create_connection(*args, **kwargs)
         address, port = kwargs.pop("addr_infos")[0][4][:2]
-        self._admit(str(address), port)
-        made = await self._upstream.connect(str(address), port)
-        return await super()._wrap_existing_connection(*args, **kwargs, sock=made)
+        self._check_address(str(address), port)
+        connected = await self._upstream.connect(str(address), port)
+        return await super()._wrap_existing_connection(*args, **kwargs, sock=connected)
 
 
 def _check_head(response: aiohttp.ClientResponse) -> None:
