@@ -1,7 +1,8 @@
 """The fetch service: a request to a stored, read page: who answers, what is kept, which window is shown."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from decimal import Decimal
 from types import TracebackType
@@ -134,9 +135,7 @@ class FetchService:
         # A redirect, or the cache, may lead out of what this request allows.
         if page.snapshot.final_url != request.url and not page.snapshot.final_url.startswith(LOCAL_SCHEME):
             self._vet_lists(request, page.snapshot.final_url)
-        if len(page.snapshot.body) < _LARGE_BYTES:
-            return _result(request, page)
-        return await to_thread.run_sync(_result, request, page)
+        return await _shown(request, page)
 
     def _vet_lists(self, request: FetchRequest, url: str) -> None:
         include, exclude = request.include_domains, request.exclude_domains
@@ -169,7 +168,8 @@ class FetchService:
             return _Page(found.snapshot, found.document, "stale", is_stale=True)
         if found is None and request.hosted is not Hosted.ONLY and (failure := await pages.failure(key)) is not None:
             raise failure
-        return await self._in_turn(pages, key, request, found)
+        async with self._turn(pages, key, request) as news:
+            return news or await self._refreshed(pages, key, request, found)
 
     async def _confirmed(self, request: FetchRequest) -> _Page:
         """The stored capture where its site confirms it, else a new one. An older copy never stands in."""
@@ -184,21 +184,21 @@ class FetchService:
             await self._pages.keep(self._pages.key(request), page.snapshot, page.document)
         return page
 
-    async def _in_turn(self, pages: PageCache, key: str, request: FetchRequest, found: CachedPage | None) -> _Page:
-        """A new capture by one process at a time; the others take what it got, or its turn when it got nothing."""
+    @asynccontextmanager
+    async def _turn(self, pages: PageCache, key: str, request: FetchRequest) -> AsyncIterator[_Page | None]:
+        """One process at a time captures a page. Gives the page that another one got meanwhile, or None: fetch it."""
         # No longer than a turn lasts: the process that holds it may be dead.
         until_s = self._clock.monotonic_s() + min(TURN_S, request.deadline_s or TURN_S)
-        while not await pages.take_turn(key):
+        while not await pages.take_turn(key) and self._clock.monotonic_s() <= until_s:
             await self._clock.sleep(_LOOK_S)
             news = await pages.find(key)
             if news is not None and news.is_fresh:
-                return _Page(news.snapshot, news.document, "hit")
+                yield _Page(news.snapshot, news.document, "hit")
+                return
             if request.hosted is not Hosted.ONLY and (failure := await pages.failure(key)) is not None:
                 raise failure
-            if self._clock.monotonic_s() > until_s:
-                break
         try:
-            return await self._refreshed(pages, key, request, found)
+            yield None
         finally:
             with anyio.CancelScope(shield=True):
                 await pages.end_turn(key)
@@ -280,9 +280,7 @@ class FetchService:
             known = await self._pages.find(key)
             if known is None or known.snapshot.fetched_at < snapshot.fetched_at:
                 await self._pages.keep(key, page.snapshot, page.document)
-        if len(snapshot.body) < _LARGE_BYTES:
-            return _result(request, page)
-        return await to_thread.run_sync(_result, request, page)
+        return await _shown(request, page)
 
     async def _kept(
         self, request: FetchRequest, snapshot: Snapshot, fetched: tuple[float, float], *, fresh: bool = False
@@ -359,15 +357,17 @@ def _leads_nowhere(request: FetchRequest, snapshot: Snapshot) -> PinciteError | 
     )
 
 
-def _content(request: FetchRequest, page: _Page) -> str:
-    if request.mode == "raw" and (source := source_text(page.snapshot)) is not None:
-        return source
-    return page.document.text if request.output_format == "text" else document_markdown(page.document)
+async def _shown(request: FetchRequest, page: _Page) -> FetchResult:
+    if len(page.snapshot.body) < _LARGE_BYTES:
+        return _result(request, page)
+    return await to_thread.run_sync(_result, request, page)
 
 
 def _result(request: FetchRequest, page: _Page) -> FetchResult:
     snapshot, document = page.snapshot, page.document
-    content = _content(request, page)
+    content = source_text(snapshot) if request.mode == "raw" else None
+    if content is None:  # no source was asked for, or there is none as text: what was read has to do
+        content = document.text if request.output_format == "text" else document_markdown(document)
     room = request.max_html_chars if request.mode == "raw" else request.max_chars
     shown, next_offset = window(content, request.offset, room)
     quotable = EXCERPT_CHARS if snapshot.quotable_chars is None else snapshot.quotable_chars

@@ -1,10 +1,9 @@
 """One call to one engine under its limits, and several engines one after the other or side by side."""
 
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from decimal import Decimal
-from typing import TypeVar
 
 import anyio
 
@@ -29,7 +28,6 @@ from pincite.search.request import in_words
 from pincite.search.router import Engine, Route, Router
 from pincite.search.spending import Spending, call_estimate, without_price
 
-T = TypeVar("T")
 # As `runtime.recovery.BACKOFF_S`: in all 3.5 s, after which the next engine is the better bet.
 RETRY_PAUSES_S = (0.5, 1.0, 2.0)
 # For an engine that says "too many" and not how long. Chosen, not measured.
@@ -94,7 +92,7 @@ class Caller:
         Errors: what a provider may raise, BudgetExhausted, RateLimited (`own_limit`).
         """
         try:
-            return await self._ask(route, query, conditions, trail, max_wait_s)
+            return await self._ask_noted(route, query, conditions, trail, max_wait_s)
         except BudgetExhausted as error:
             if error.reason != "cost_usd" or query.depth is not None or route.depth is Depth.BASIC:
                 raise
@@ -102,26 +100,12 @@ class Caller:
             trail.attempts.pop()
             del trail.causes[route.engine.label]
             lower = replace(route, depth=Depth.BASIC, why=f"{route.why}; depth lowered to basic to stay within the cap")
-            return await self._ask(lower, query, conditions, trail, max_wait_s)
+            return await self._ask_noted(lower, query, conditions, trail, max_wait_s)
 
-    async def _ask(
+    async def _ask_noted(
         self, route: Route, query: Query, conditions: Conditions, trail: Trail, max_wait_s: float
     ) -> SearchResponse:
-        sent = in_words(replace(query, depth=route.depth), route.engine.card)
-        return await self.guarded(
-            route, conditions, trail, max_wait_s, lambda: route.engine.provider.search(sent), _cost_of
-        )
-
-    async def guarded(
-        self,
-        route: Route,
-        conditions: Conditions,
-        trail: Trail,
-        max_wait_s: float,
-        do: Callable[[], Awaitable[T]],
-        cost_of: Callable[[T], tuple[Decimal, str]],
-    ) -> T:
-        """What `do` gives, called within the limits of the engine and noted in the trail."""
+        """The answer of one engine; how it went is noted in the trail and told to breaker and router."""
         engine, start = route.engine, self._clock.monotonic_s()
         resting = self._router.cooldown_error(engine)
         if resting is not None:  # said before; not heard again, or the rest would never end
@@ -129,7 +113,7 @@ class Caller:
             trail.causes[engine.label] = resting
             raise resting
         try:
-            value = await self._call(route, conditions, max_wait_s, do, cost_of)
+            response = await self._call(route, query, conditions, max_wait_s)
         except PinciteError as error:
             await self._heed(engine, error)
             sent = error.reason not in _NOT_SENT and not isinstance(error, BudgetExhausted)
@@ -144,21 +128,16 @@ class Caller:
             self._note(trail, engine, "cancelled", start, charged, "another engine was faster")
             self._router.tell(engine, error=None, cost_usd=charged)
             raise
-        cost, outcome = cost_of(value)
-        self._note(trail, engine, outcome, start, cost, route.why)
+        info = response.info
+        outcome = "ok" if response.results else "left_out" if info.left_out else "empty"
+        self._note(trail, engine, outcome, start, info.cost_usd, route.why)
         # An empty answer is an answer: the engine is up.
         await self._breaker.record(engine.key, ok=True)
-        self._router.tell(engine, error=None, cost_usd=cost)
-        return value
+        self._router.tell(engine, error=None, cost_usd=info.cost_usd)
+        return response
 
-    async def _call(
-        self,
-        route: Route,
-        conditions: Conditions,
-        max_wait_s: float,
-        do: Callable[[], Awaitable[T]],
-        cost_of: Callable[[T], tuple[Decimal, str]],
-    ) -> T:
+    async def _call(self, route: Route, query: Query, conditions: Conditions, max_wait_s: float) -> SearchResponse:
+        """The answer of one engine within its limits and the caller's budget."""
         engine = route.engine
         # Breaker, price, limit, money, in this order: what is refused first has taken nothing that must be given back.
         if not await self._breaker.allow(engine.key):
@@ -188,29 +167,21 @@ class Caller:
             await self._clock.sleep(place.wait_s) if place.wait_s > 0 else None
             # The clock starts after the wait for a turn: a queue of ours is no slowness of the engine.
             with anyio.fail_after(self._call_deadline_s):
-                value = await self._met(engine.key, do)
-            actual = replace(estimate, cost_usd=cost_of(value)[0])
-            return value
+                response = await engine.provider.search(in_words(replace(query, depth=route.depth), engine.card))
+            self._contacts.tell(engine.key, None)
+            actual = replace(estimate, cost_usd=response.info.cost_usd)
+            return response
         except TimeoutError:
             message = f"{engine.provider.name} did not answer within {self._call_deadline_s:g} s"
             raise Timeout(message, reason="search_call") from None
-        except PinciteError:
+        except PinciteError as error:
+            self._contacts.tell(engine.key, error)
             # Engines charge for answers, not for errors; the request itself still counts.
             actual = without_price(estimate)
             raise
         finally:
             if conditions.spending is not None:
                 await conditions.spending.settle(estimate, actual)
-
-    async def _met(self, key: str, do: Callable[[], Awaitable[T]]) -> T:
-        """What `do` gives; how it went is noted."""
-        try:
-            value = await do()
-        except PinciteError as error:
-            self._contacts.tell(key, error)
-            raise
-        self._contacts.tell(key, None)
-        return value
 
     async def _heed(self, engine: Engine, error: PinciteError) -> None:
         if isinstance(error, RateLimited):
@@ -373,11 +344,6 @@ class Caller:
                 except PinciteError:
                     return []
         return []
-
-
-def _cost_of(response: SearchResponse) -> tuple[Decimal, str]:
-    info = response.info
-    return info.cost_usd, "ok" if response.results else "left_out" if info.left_out else "empty"
 
 
 def _said(error: PinciteError) -> str:
