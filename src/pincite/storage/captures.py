@@ -14,7 +14,7 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
 from pincite.domain.page import Document, Excerpts, Kept, Snapshot
 from pincite.storage.database import Scoped, Transaction, reads
-from pincite.storage.evidence import DROPPED, EXCERPTS_KEY
+from pincite.storage.evidence import DROPPED, EXCERPTS_KEY, snapshot_of
 from pincite.storage.pages import document_bytes, put_document, put_snapshot
 from pincite.storage.schema import blobs, documents, snapshots
 
@@ -98,29 +98,7 @@ def _get(tx: Transaction, snapshot_id: str) -> Snapshot | None:
     body = get_blob(tx, row.body_sha256) if kept is Kept.FULL else b""
     if body is None:
         raise StorageUnavailable(f"the body of {snapshot_id} is missing", reason="corrupt")
-    return snapshot_of(row, body, kept)
-
-
-def snapshot_of(row: Any, body: bytes = b"", kept: Kept = Kept.FULL) -> Snapshot:  # a row of `snapshots`
-    """The capture in a row, with this body."""
-    return Snapshot(
-        snapshot_id=row.snapshot_id,
-        url=row.url,
-        final_url=row.final_url,
-        canonical_url=row.canonical_url,
-        status=row.status,
-        content_type=row.content_type,
-        headers=tuple((name, value) for name, value in row.headers),
-        body=body,
-        body_sha256=row.body_sha256,
-        fetched_at=row.fetched_at,
-        via=row.via,
-        robots=row.robots,
-        usage_signals=tuple(row.usage_signals),
-        redirects=tuple(row.redirects),
-        note=row.note,
-        kept=kept,
-    )
+    return snapshot_of(row._mapping, body, kept)  # noqa: SLF001  # the public way to a row's columns by name
 
 
 class SqlDocumentStore(Scoped):

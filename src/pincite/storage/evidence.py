@@ -7,7 +7,7 @@ hashes and quotes is the checker's business.
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -28,6 +28,14 @@ _SPENT: Final = ("searches", "pages", "web_requests", "size_bytes", "tokens_in",
 DROPPED: Final = frozenset({Kept.RUN.value, Kept.EXCERPTS.value})
 # The one member of the JSON that is stored in place of a document of which only excerpts are kept.
 EXCERPTS_KEY: Final = "excerpts"
+# Members that columns are called after.
+_CAPTURE: Final = (
+    *("snapshot_id", "url", "final_url", "canonical_url", "status", "content_type", "body_sha256", "fetched_at"),
+    *("via", "robots", "note"),
+)
+_RECORD: Final = tuple("run_id scope question created_at updated_at inputs epoch reason project priority".split())
+# Columns that a home of an older release does not have: it is read as it is, for `check` must not migrate it.
+_NEWER: Final = ("for_workers", "deaths", "request_id")
 _RUN: Final = "SELECT * FROM runs WHERE scope = ?"
 
 
@@ -62,24 +70,8 @@ class EvidenceReader:
         if row is None or body is None:
             return None
         with _readable("capture"):
-            return Snapshot(
-                snapshot_id=row["snapshot_id"],
-                url=row["url"],
-                final_url=row["final_url"],
-                canonical_url=row["canonical_url"],
-                status=row["status"],
-                content_type=row["content_type"],
-                headers=tuple((name, value) for name, value in json.loads(row["headers"])),
-                body=body,
-                body_sha256=row["body_sha256"],
-                fetched_at=utc_moment(row["fetched_at"]),
-                via=row["via"],
-                robots=row["robots"],
-                usage_signals=tuple(json.loads(row["usage_signals"])),
-                redirects=tuple(json.loads(row["redirects"])),
-                note=row["note"],
-                kept=kept,
-            )
+            decoded = {name: json.loads(row[name]) for name in ("headers", "usage_signals", "redirects")}
+            return snapshot_of({**dict(row), **decoded, "fetched_at": utc_moment(row["fetched_at"])}, body, kept)
 
     def document(self, document_id: str, snapshot_id: str | None = None) -> Document | None:
         """The document as it was stored under this id (for this capture), or None."""
@@ -180,30 +172,30 @@ def _readable(what: str) -> Iterator[None]:
         raise StorageUnavailable(f"a stored {what} can't be read: {error}", reason="corrupt") from error
 
 
+def snapshot_of(row: Mapping[Any, Any], body: bytes = b"", kept: Kept = Kept.FULL) -> Snapshot:
+    """The capture in a row of `snapshots` whose times and JSON are decoded, with this body."""
+    headers = tuple((name, value) for name, value in row["headers"])
+    signals, redirects = tuple(row["usage_signals"]), tuple(row["redirects"])
+    plain = {name: row[name] for name in _CAPTURE}
+    return Snapshot(**plain, headers=headers, usage_signals=signals, redirects=redirects, body=body, kept=kept)
+
+
+def record_of(row: Mapping[Any, Any], usage: Usage) -> RunRecord:
+    """The run in a row of `runs` whose times and JSON are decoded. Errors: ParseError (its budget)."""
+    members = {name: row[name] for name in (*_RECORD, *_NEWER) if name in _RECORD or name in row}
+    return RunRecord(**members, status=RunStatus(row["status"]), budget=from_json(Budget, row["budget"]), usage=usage)
+
+
 def _record(row: Any) -> RunRecord:  # a sqlite3.Row of `runs`
-    spent = {name: row[f"spent_{name}"] for name in _SPENT}
     cost_usd = (Decimal(row["spent_cost_nanousd"]) / 1_000_000_000).normalize() + Decimal(0)
-    newer = {}  # columns that a home of an older release does not have
-    # Read as it is: `check` on an old home must not migrate it.
-    if "deaths" in row.keys():  # noqa: SIM118  # `in row` looks at the values
-        newer = {"for_workers": bool(row["for_workers"]), "deaths": row["deaths"], "request_id": row["request_id"]}
+    usage = Usage(**{name: row[f"spent_{name}"] for name in _SPENT}, cost_usd=cost_usd)
     with _readable("run"):
-        return RunRecord(
-            run_id=row["run_id"],
-            scope=row["scope"],
-            question=row["question"],
-            status=RunStatus(row["status"]),
-            created_at=utc_moment(row["created_at"]),
-            updated_at=utc_moment(row["updated_at"]),
-            inputs=json.loads(row["inputs"]),
-            budget=from_json(Budget, json.loads(row["budget"])),
-            usage=Usage(**spent, cost_usd=cost_usd),
-            epoch=row["epoch"],
-            reason=row["reason"],
-            project=row["project"],
-            priority=row["priority"],
-            **newer,
-        )
+        decoded: dict[str, Any] = {name: json.loads(row[name]) for name in ("inputs", "budget")}
+        decoded |= {name: utc_moment(row[name]) for name in ("created_at", "updated_at")}
+        values = {**dict(row), **decoded}
+        if "for_workers" in values:
+            values["for_workers"] = bool(values["for_workers"])
+        return record_of(values, usage)
 
 
 def _event(row: Any) -> Event:  # a sqlite3.Row of `events`

@@ -17,9 +17,9 @@ from sqlalchemy import ColumnElement, Row, Table
 from pincite.domain.events import RunStatus
 from pincite.domain.page import Kept, excerpts_of
 from pincite.ports import Clock
-from pincite.storage.captures import excerpts_bytes, read_document, snapshot_of, unpacked
+from pincite.storage.captures import excerpts_bytes, read_document, unpacked
 from pincite.storage.database import Database, Transaction
-from pincite.storage.evidence import DROPPED
+from pincite.storage.evidence import DROPPED, snapshot_of
 from pincite.storage.pages import put_blob
 from pincite.storage.schema import (
     api_keys,
@@ -159,7 +159,7 @@ def settle(tx: Transaction, snapshot_ids: Sequence[str], rules: Retention, clock
     count = 0
     for snapshot_id in snapshot_ids:
         row = tx.first(tx.select(snapshots).where(snapshots.c.snapshot_id == snapshot_id))
-        kept = Kept.FULL if row is None else rules.of(snapshot_of(row))
+        kept = Kept.FULL if row is None else rules.of(snapshot_of(row._mapping))  # noqa: SLF001  # the public way to a row's columns by name
         users = tx.select(run_snapshots, run_snapshots.c.run_id).where(run_snapshots.c.snapshot_id == snapshot_id)
         live = tx.select(runs, runs.c.run_id).where(runs.c.run_id.in_(users), runs.c.status.in_(_LIVE))
         if kept is Kept.FULL or tx.first(live.limit(1)) is not None:
@@ -175,7 +175,7 @@ def settle(tx: Transaction, snapshot_ids: Sequence[str], rules: Retention, clock
 def _drop_body(tx: Transaction, body_sha256: str, kept: Kept, rules: Retention) -> None:
     """Empty the body, unless another capture with the same bytes may be kept whole."""
     others = tx.run(tx.select(snapshots).where(snapshots.c.body_sha256 == body_sha256))
-    if any(rules.of(snapshot_of(other)) is Kept.FULL for other in others):
+    if any(rules.of(snapshot_of(other._mapping)) is Kept.FULL for other in others):  # noqa: SLF001  # as above
         return
     # Rules may have been loosened since: what was cut back under the stricter one can't come back.
     known = tx.first(tx.select(blobs, blobs.c.encoding).where(blobs.c.sha256 == body_sha256))

@@ -19,6 +19,7 @@ from pincite.runtime.lease import is_gone
 from pincite.storage import retention
 from pincite.storage.database import Scoped, Transaction, reads, writes
 from pincite.storage.events import read_events
+from pincite.storage.evidence import record_of
 from pincite.storage.queue import Redelivery, redelivery_of
 from pincite.storage.schema import (
     DIMENSIONS,
@@ -110,7 +111,7 @@ class SqlRunStore(Scoped):
         now_s = tx.now_s()
         _free_or_locked(row, now_s)
         # Asked for by a person: what is held against the run from earlier tries is forgiven.
-        taken = self._own_anew(tx, row, worker, now_s + lease_s, deaths=0, losses=0, not_before_s=0.0)
+        taken = self._take_over(tx, row, worker, now_s + lease_s, deaths=0, losses=0, not_before_s=0.0)
         if taken is None:
             raise Locked(f"another worker took run {run_id} at the same moment", reason="run_owned")
         return taken
@@ -142,20 +143,20 @@ class SqlRunStore(Scoped):
             return (
                 None
                 if row.not_before_s > now_s
-                else self._own_anew(tx, row, worker, now_s + lease_s, deaths=row.deaths)
+                else self._take_over(tx, row, worker, now_s + lease_s, deaths=row.deaths)
             )
         redelivery = redelivery_of(tx, row)
         if redelivery.wait_s:
             self._requeue(tx, row, redelivery, now_s)
             return None
         held = {"losses": redelivery.losses, "not_before_s": 0.0}
-        return self._own_anew(tx, row, worker, now_s + lease_s, deaths=redelivery.deaths, **held)
+        return self._take_over(tx, row, worker, now_s + lease_s, deaths=redelivery.deaths, **held)
 
     async def renew(self, run_id: str, epoch: int, lease_s: float) -> bool:
         """Keep owning the run; whether somebody asked to cancel it. Errors: RunFenced."""
         return await self._database.write(
             self._scope,
-            lambda tx: self._own(tx, run_id, epoch, lease_until_s=tx.now_s() + lease_s),
+            lambda tx: self._update_owned(tx, run_id, epoch, lease_until_s=tx.now_s() + lease_s),
             durable=False,
         )
 
@@ -168,7 +169,7 @@ class SqlRunStore(Scoped):
     def finish(self, tx: Transaction, run_id: str, epoch: int, status: RunStatus, reason: str = "") -> None:
         """Give the run its final status and release it. Errors: RunFenced."""
         ended = {"lease_until_s": 0.0, "worker": "", "cancel_requested": False}
-        self._own(tx, run_id, epoch, status=status, reason=reason, **ended)
+        self._update_owned(tx, run_id, epoch, status=status, reason=reason, **ended)
 
     @writes
     def queue(self, tx: Transaction, run_id: str, priority: int) -> bool:
@@ -186,7 +187,7 @@ class SqlRunStore(Scoped):
     def hand_back(self, tx: Transaction, run_id: str, epoch: int) -> None:
         """Let another worker go on with the run, at once. Errors: RunFenced."""
         # The epoch stays: whoever takes the run next raises it, and until then nobody writes.
-        self._own(tx, run_id, epoch, **_WAITING)
+        self._update_owned(tx, run_id, epoch, **_WAITING)
 
     @writes
     def put_report(self, tx: Transaction, report: Report) -> None:
@@ -272,7 +273,7 @@ class SqlRunStore(Scoped):
         values |= {"losses": redelivery.losses, "deaths": redelivery.deaths, "not_before_s": now_s + redelivery.wait_s}
         tx.change(tx.update(runs).where(*_as_found(row)).values(updated_at=self._clock.now(), **values))
 
-    def _own_anew(
+    def _take_over(
         self, tx: Transaction, row: Any, worker: str, until_s: float, *, deaths: int, **held: object
     ) -> RunRecord | None:
         taken = tx.first(
@@ -294,7 +295,7 @@ class SqlRunStore(Scoped):
         )
         return None if taken is None else _record(taken)
 
-    def _own(self, tx: Transaction, run_id: str, epoch: int, **values: object) -> bool:
+    def _update_owned(self, tx: Transaction, run_id: str, epoch: int, **values: object) -> bool:
         row = tx.first(
             tx.update(runs)
             .where(runs.c.run_id == run_id, runs.c.epoch == epoch, runs.c.status == RunStatus.RUNNING)
@@ -381,21 +382,4 @@ def _call(row: Any, attempts: tuple[ProviderAttempt, ...]) -> CallRecord:  # a r
 
 
 def _record(row: Any) -> RunRecord:  # a row of `runs`
-    return RunRecord(
-        run_id=row.run_id,
-        scope=row.scope,
-        question=row.question,
-        status=RunStatus(row.status),
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        inputs=row.inputs,
-        budget=from_json(Budget, row.budget),
-        usage=usage_of("spent", row),
-        epoch=row.epoch,
-        reason=row.reason,
-        project=row.project,
-        priority=row.priority,
-        for_workers=row.for_workers,
-        deaths=row.deaths,
-        request_id=row.request_id,
-    )
+    return record_of(row._mapping, usage_of("spent", row))  # noqa: SLF001  # the public way to a row's columns by name
