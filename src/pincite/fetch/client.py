@@ -1,4 +1,4 @@
-"""One request to one host over a connection that can only go to a vetted address.
+"""Requests over connections that can only go to vetted addresses, and chains of redirects: each hop is vetted in full.
 
 aiohttp with a resolver and a socket factory of ours: the addresses that were vetted are the addresses that are
 dialled, while host name, SNI and certificate check stay those of the URL. No redirects, cookies, netrc, environment
@@ -7,16 +7,17 @@ proxies or ambient credentials.
 
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from pincite.domain.errors import InvalidSetting, PinciteError
+from pincite.domain.errors import BlockedAddress, InvalidSetting, NetworkError, PinciteError, TooManyRedirects
 from pincite.domain.frozen import dataclass
 from pincite.domain.version import USER_AGENT
 from pincite.fetch.captures import Exchange
 from pincite.fetch.limits import FetchLimits
+from pincite.fetch.page_failures import client_redirect
 from pincite.fetch.proxies import UpstreamProxy
 from pincite.fetch.resolver import VettedResolver
 from pincite.ports import Clock
@@ -170,15 +171,15 @@ class GuardedClient:
             UnsupportedContentType, BudgetExhausted (`web_requests` of the run).
         """
         own = {**(headers or {}), **self._sessions.of(url)}
-        return await self._opened().exchange("GET", url, own, None, max_bytes, cut)
+        return await self._connections_for_request().exchange("GET", url, own, None, max_bytes, cut)
 
     async def post(
         self, url: ParsedUrl, data: bytes, *, headers: Mapping[str, str] | None = None, max_bytes: int
     ) -> Exchange:
         """The answer to one POST, cut at `max_bytes`: for webhooks. Errors: as `get`."""
-        return await self._opened().exchange("POST", url, headers, data, max_bytes, True)
+        return await self._connections_for_request().exchange("POST", url, headers, data, max_bytes, True)
 
-    def _opened(self) -> "Connections":
+    def _connections_for_request(self) -> "Connections":
         """The connections, for a request that counts."""
         count_request()
         if self._connections is None:
@@ -186,3 +187,97 @@ class GuardedClient:
 
             self._connections = Connections(*self._parts)
         return self._connections
+
+
+# RFC 9110 §15.4: 300 leaves the choice to a reader, 304 is about a copy that one has, 305 and 306 are gone.
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+Admit = Callable[[str], Awaitable[ParsedUrl]]
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Where a chain of redirects ended, and what was there."""
+
+    exchange: Exchange
+    final: ParsedUrl
+    redirects: tuple[str, ...]
+
+
+async def visit(  # noqa: PLR0913  # what a caller may set of one request
+    client: GuardedClient,
+    start: ParsedUrl,
+    admit: Admit,
+    *,
+    redirects_max: int,
+    headers: Mapping[str, str] | None = None,
+    max_bytes: int | None = None,
+    cut: bool = False,
+    downgrade: bool = False,
+    of_pages: bool = False,
+) -> Visit:
+    """The answer at the end of at most `redirects_max` redirects. 300, 305, 309 and Refresh headers are never followed.
+
+    Args:
+        client: sends one request at a time.
+        start: where to start; already admitted.
+        admit: gives the canonical URL of a further hop, or raises.
+        redirects_max: 0 gives the first answer back, whatever it is.
+        headers: request headers; conditional ones go to the first URL only.
+        max_bytes: size limit for every answer.
+        cut: keep what came before the limit instead of refusing.
+        downgrade: whether https may lead to http.
+        of_pages: whether a page that only sends its reader on (`client_redirect`) counts as a redirect.
+
+    Errors:
+        TooManyRedirects: `too_many_redirects`, `redirect_loop`.
+        NetworkError: `redirect_no_location`, `redirect_ambiguous`.
+        BlockedAddress: `redirect_downgrade`; and everything `admit` and the client raise.
+    """
+    here = start
+    seen = {here.sent}
+    trail: list[str] = []
+    while True:
+        exchange = await client.get(here, headers=headers, max_bytes=max_bytes, cut=cut)
+        if redirects_max == 0:
+            return Visit(exchange, here, tuple(trail))
+        if exchange.status in REDIRECTS:
+            location = _location(exchange, here)
+        elif of_pages and exchange.status == 200:
+            location = client_redirect(exchange.body, exchange.header("content-type"), here.sent)
+        else:
+            location = ""
+        if not location:
+            return Visit(exchange, here, tuple(trail))
+        target = await admit(location)
+        if target.sent in seen and target.sent != here.sent:
+            raise TooManyRedirects("the redirects lead in a circle", reason="redirect_loop")
+        if len(trail) >= redirects_max:
+            raise TooManyRedirects(f"more than {redirects_max} redirects", reason="too_many_redirects")
+        if here.scheme == "https" and target.scheme == "http" and not downgrade:
+            raise BlockedAddress(
+                "the redirect leads from https to http",
+                reason="redirect_downgrade",
+                hint="Give the http:// URL itself if you want to read it.",
+            )
+        seen.add(target.sent)
+        trail.append(target.sent)
+        here, headers = target, _headers_kept(headers)
+
+
+def _location(exchange: Exchange, here: ParsedUrl) -> str:
+    # Two targets: a cache in between and we could follow different ones.
+    given = set(exchange.all_headers("location"))
+    if len(given) > 1:
+        raise NetworkError("the redirect names two targets", reason="redirect_ambiguous", retryable=False)
+    location = next(iter(given), "").strip()
+    if not location:
+        raise NetworkError("the redirect names no target", reason="redirect_no_location", retryable=False)
+    if any(ord(char) < 0x20 or ord(char) == 0x7F for char in location):
+        return location  # parsing would drop tabs and line ends silently; `admit` must see and refuse them
+    return parse_url(location, here.href).href
+
+
+def _headers_kept(headers: Mapping[str, str] | None) -> dict[str, str]:
+    """What a redirect may carry on: nothing that identifies, nothing conditional."""
+    dropped = {"authorization", "cookie", "proxy-authorization", "if-none-match", "if-modified-since"}
+    return {name: value for name, value in (headers or {}).items() if name.lower() not in dropped}

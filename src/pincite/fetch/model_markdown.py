@@ -124,7 +124,7 @@ class ModelMarkdown:
 
     async def of(self, request: FetchRequest, page: FetchResult) -> FetchResult:
         """The page with the window of its content that was asked for, written by the model where it could."""
-        markdown, reason = await self._written(request, page)
+        markdown, reason = await self._markdown_for(request, page)
         spent = await self._ledger.spent()
         info = replace(
             page.info,
@@ -144,7 +144,7 @@ class ModelMarkdown:
         info = replace(info, markdown_by="text")
         return replace(page, content=shown, truncated=more is not None, next_offset=more, info=info)
 
-    async def _written(self, request: FetchRequest, page: FetchResult) -> tuple[str, str]:
+    async def _markdown_for(self, request: FetchRequest, page: FetchResult) -> tuple[str, str]:
         """The whole Markdown, or nothing and why."""
         if request.mode == "raw" or request.output_format != "markdown" or "html" not in page.content_type:
             return "", "not_html" if request.mode != "raw" and request.output_format == "markdown" else "not_markdown"
@@ -164,9 +164,9 @@ class ModelMarkdown:
         if kept is not None and self._clock.now() < kept.fresh_until:
             found: str = json.loads(kept.value)
             return found, ""
-        return await self._asked(page, lines, key)
+        return await self._ask_model(page, lines, key)
 
-    async def _asked(self, page: FetchResult, lines: tuple[str, ...], key: str) -> tuple[str, str]:
+    async def _ask_model(self, page: FetchResult, lines: tuple[str, ...], key: str) -> tuple[str, str]:
         assert self._calls is not None
         try:
             with anyio.fail_after(self._deadline_s):

@@ -219,7 +219,7 @@ class EgressProxy:
         if not self._policy.addresses.allows(address):  # the last check, on what is dialled
             raise BlockedAddress("the host does not lead to a public address", reason="address_not_public")
         if self._upstream is not None:
-            return await self._opened(await self._upstream.connect(address, port))
+            return await self._open_streams(await self._upstream.connect(address, port))
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         made = socket.socket(family, socket.SOCK_STREAM)
         made.setblocking(False)
@@ -229,9 +229,9 @@ class EgressProxy:
         except BaseException:
             made.close()
             raise
-        return await self._opened(made)
+        return await self._open_streams(made)
 
-    async def _opened(self, made: socket.socket) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _open_streams(self, made: socket.socket) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         reader, writer = await asyncio.open_connection(sock=made)
         self._writers.add(writer)
         return reader, writer

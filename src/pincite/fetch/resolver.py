@@ -115,7 +115,7 @@ class VettedResolver:
         name = host.rstrip(".").lower()
         answers = self._fixed.get((name, port)) or self._cached(name)
         if answers is None:
-            answers, _ = await self._flights.run(name, lambda: self._ask(name))
+            answers, _ = await self._flights.run(name, lambda: self._look_up(name))
         check_addresses(name, answers, self._policy)
         return answers[:DNS_ANSWERS_MAX]
 
@@ -123,7 +123,7 @@ class VettedResolver:
         until, answers = self._answers.get(name, (0.0, ()))
         return answers if answers and self._clock.monotonic_s() < until else None
 
-    async def _ask(self, name: str) -> tuple[str, ...]:
+    async def _look_up(self, name: str) -> tuple[str, ...]:
         answers = tuple(await self._resolver.resolve(name))
         if not answers:
             raise DnsError(f"the name {name} has no address", reason="dns_failed", retryable=False)

@@ -25,8 +25,7 @@ from pincite.domain.fetch import FetchRequest
 from pincite.domain.frozen import dataclass
 from pincite.domain.records import Entry
 from pincite.domain.version import PRODUCT_TOKEN
-from pincite.fetch.client import GuardedClient
-from pincite.fetch.hops import Visit, visit
+from pincite.fetch.client import GuardedClient, Visit, visit
 from pincite.fetch.limits import RETRY_AFTER_MAX_S, ROBOTS_BYTES_MAX
 from pincite.fetch.robots import Robots, parse_robots
 from pincite.ports import Cache, Clock
@@ -231,15 +230,15 @@ class RobotsGate:
         known = self._sites.get(url.origin)
         if known is not None and self._clock.monotonic_s() < known.until_s:
             return known
-        rules, _ = await self._flights.run(url.origin, lambda: self._ask(url, known))
+        rules, _ = await self._flights.run(url.origin, lambda: self._recall_or_fetch(url, known))
         return rules
 
-    async def _ask(self, url: ParsedUrl, known: SiteRules | None) -> SiteRules:
+    async def _recall_or_fetch(self, url: ParsedUrl, known: SiteRules | None) -> SiteRules:
         if known is None and self._memory is not None:
             # Past its time, too: it may have to stand in.
             known = await self._memory.recall(url.origin)
         if known is None or self._clock.monotonic_s() >= known.until_s:
-            known = await self._fetched(url, known)
+            known = await self._fetch_rules(url, known)
             if self._memory is not None:
                 await self._memory.keep(url.origin, known)
         self._sites[url.origin] = known
@@ -248,7 +247,7 @@ class RobotsGate:
             self._sites.popitem(last=False)
         return known
 
-    async def _fetched(self, url: ParsedUrl, known: SiteRules | None) -> SiteRules:
+    async def _fetch_rules(self, url: ParsedUrl, known: SiteRules | None) -> SiteRules:
         redirects = 0
 
         async def admit(target: str) -> ParsedUrl:
@@ -267,10 +266,10 @@ class RobotsGate:
                     cut=True,
                     downgrade=True,
                 )
-            return self._judged(seen, known)
+            return self._rules_from(seen, known)
         # RFC 9309 §2.3.1.2: after five hops the file may be taken as unavailable, so nothing is disallowed.
         except TooManyRedirects:
-            return self._keep(Decision.ALLOW_ALL, Robots(), _KEEP_UNCLEAR_S)
+            return self._rules_for(Decision.ALLOW_ALL, Robots(), _KEEP_UNCLEAR_S)
         except (BlockedAddress, DomainDenied, InvalidUrl):
             # The origin itself is refused by policy, whatever its robots.txt says; a target of its redirect only makes
             # the file unreachable.
@@ -285,36 +284,36 @@ class RobotsGate:
         except PinciteError as error:  # unreachable: RFC 9309 §2.3.1.4, nothing there is fetched
             return self._unreachable(known, _RETRY_FAILED_S, error)
 
-    def _judged(self, seen: Visit, known: SiteRules | None) -> SiteRules:
+    def _rules_from(self, seen: Visit, known: SiteRules | None) -> SiteRules:
         exchange = seen.exchange
         if 200 <= exchange.status < 300:
             rules = parse_robots(exchange.body)
             # An empty file, or one of comments: the same as none.
             if not rules.groups:
-                return self._keep(Decision.ALLOW_ALL, rules, _KEEP_S)
+                return self._rules_for(Decision.ALLOW_ALL, rules, _KEEP_S)
             decision = Decision.APPLY_FIRST_500KIB if exchange.truncated else Decision.APPLY_RULES
-            until_s = self._clock.monotonic_s() + _kept_s(exchange.header("cache-control"))
+            until_s = self._clock.monotonic_s() + _lifetime_s(exchange.header("cache-control"))
             return SiteRules(decision, rules, until_s, exchange.body, self._clock.now())
         # Google reads 429 as a server error as well: "later" is no permission.
         if exchange.status == 429 or exchange.status >= 500:
             wait = retry_after_s(exchange.header("retry-after"), self._clock.now())
             return self._unreachable(known, min(wait or _RETRY_S, RETRY_AFTER_MAX_S))
         if self._strict_auth and exchange.status in {401, 403}:
-            return self._keep(Decision.DISALLOW_ALL, Robots(), _KEEP_UNCLEAR_S)
+            return self._rules_for(Decision.DISALLOW_ALL, Robots(), _KEEP_UNCLEAR_S)
         keep = _KEEP_S if exchange.status in {404, 410} else _KEEP_UNCLEAR_S
-        return self._keep(Decision.ALLOW_ALL, Robots(), keep)  # unavailable: RFC 9309 §2.3.1.3
+        return self._rules_for(Decision.ALLOW_ALL, Robots(), keep)  # unavailable: RFC 9309 §2.3.1.3
 
     def _unreachable(self, known: SiteRules | None, retry_s: float, failure: PinciteError | None = None) -> SiteRules:
         if known is not None and known.has_rules:
             until_s = self._clock.monotonic_s() + retry_s
             return SiteRules(Decision.APPLY_STALE, known.rules, until_s, known.body, known.read_at)
-        return replace(self._keep(Decision.DISALLOW_ALL, Robots(), retry_s), failure=failure)
+        return replace(self._rules_for(Decision.DISALLOW_ALL, Robots(), retry_s), failure=failure)
 
-    def _keep(self, decision: Decision, rules: Robots, seconds: float) -> SiteRules:
+    def _rules_for(self, decision: Decision, rules: Robots, seconds: float) -> SiteRules:
         return SiteRules(decision, rules, self._clock.monotonic_s() + seconds)
 
 
-def _kept_s(cache_control: str) -> float:
+def _lifetime_s(cache_control: str) -> float:
     """How long an answer is kept: what the site says, at least a minute so that one run asks once, at most a day."""
     for piece in cache_control.lower().replace(" ", "").split(","):
         if piece in {"no-store", "no-cache"}:

@@ -135,7 +135,7 @@ class FetchService:
         # A redirect, or the cache, may lead out of what this request allows.
         if page.snapshot.final_url != request.url and not page.snapshot.final_url.startswith(LOCAL_SCHEME):
             self._vet_lists(request, page.snapshot.final_url)
-        return await _shown(request, page)
+        return await _result_shown(request, page)
 
     def _vet_lists(self, request: FetchRequest, url: str) -> None:
         include, exclude = request.include_domains, request.exclude_domains
@@ -146,13 +146,13 @@ class FetchService:
             return await self._confirmed(request)
         pages = self._pages if request.persist else None
         if pages is None:
-            return await self._fresh(request)
+            return await self._fetch_anew(request)
         key = pages.key(request)
         # A flight of its own: who wants a paid scraper must not get the answer of one who wanted none.
         flight = f"{key}$" if request.hosted is Hosted.ONLY else key
         if request.force_refresh:
             # Nor may one who wants the page anew get an answer that was on its way before.
-            page, shared = await self._flights.run(f"{flight}!", lambda: self._refreshed(pages, key, request, None))
+            page, shared = await self._flights.run(f"{flight}!", lambda: self._refresh(pages, key, request, None))
         else:
             page, shared = await self._flights.run(flight, lambda: self._cached(pages, key, request))
         if shared and page.snapshot.cost_usd:  # another caller's flight brought it: who fetched it pays
@@ -169,17 +169,17 @@ class FetchService:
         if found is None and request.hosted is not Hosted.ONLY and (failure := await pages.failure(key)) is not None:
             raise failure
         async with self._turn(pages, key, request) as news:
-            return news or await self._refreshed(pages, key, request, found)
+            return news or await self._refresh(pages, key, request, found)
 
     async def _confirmed(self, request: FetchRequest) -> _Page:
         """The stored capture where its site confirms it, else a new one. An older copy never stands in."""
         snapshot = await self._snapshots.get(request.confirms)
         document = await self._documents.newest_for_snapshot(request.confirms)
         if snapshot is None or document is None or snapshot.kept is not Kept.FULL:
-            page = await self._fresh(request)
+            page = await self._fetch_anew(request)
         else:
             known = CachedPage(snapshot, document, False, False, conditional(dict(snapshot.headers)))
-            page = await self._fresh(replace(request, validators=known.validators), known)
+            page = await self._fetch_anew(replace(request, validators=known.validators), known)
         if self._pages is not None and request.persist:
             await self._pages.keep(self._pages.key(request), page.snapshot, page.document)
         return page
@@ -207,19 +207,19 @@ class FetchService:
         if not await pages.take_turn(key):
             return
         try:
-            await self._flights.run(f"{key}?", lambda: self._refreshed(pages, key, request, found))
+            await self._flights.run(f"{key}?", lambda: self._refresh(pages, key, request, found))
         except PinciteError as error:  # the stale page was served; the next caller meets the failure itself
             _log.info("recheck failed: %s %s", error.code, error.reason)
         finally:
             with anyio.CancelScope(shield=True):
                 await pages.end_turn(key)
 
-    async def _refreshed(self, pages: PageCache, key: str, request: FetchRequest, found: CachedPage | None) -> _Page:
+    async def _refresh(self, pages: PageCache, key: str, request: FetchRequest, found: CachedPage | None) -> _Page:
         """A new capture, the old one confirmed by the host, or the old one because the host fails."""
         if found is not None and found.validators:
             request = replace(request, validators=found.validators)
         try:
-            page = await self._fresh(request, found)
+            page = await self._fetch_anew(request, found)
         except PinciteError as error:
             # Before the failure is kept: a host that fails for a moment must not make a good copy unreachable.
             if found is not None and may_serve_stale(error):
@@ -229,7 +229,7 @@ class FetchService:
         await pages.keep(key, page.snapshot, page.document)
         return page
 
-    async def _fresh(self, request: FetchRequest, found: CachedPage | None = None) -> _Page:
+    async def _fetch_anew(self, request: FetchRequest, found: CachedPage | None = None) -> _Page:
         started = self._clock.monotonic_s()
         first_error: PinciteError | None = None
         # In the order of what they cost: what is here, what a peer has, the site, a paid scraper.
@@ -239,7 +239,9 @@ class FetchService:
                 if snapshot.status == 304 and found is not None:
                     return _Page(found.snapshot, found.document, "revalidated")
                 got = self._clock.monotonic_s()
-                return await self._kept(request, snapshot, ((got - started) * 1000, got), fresh=source.name == _PEER)
+                return await self._read_and_store(
+                    request, snapshot, ((got - started) * 1000, got), fresh=source.name == _PEER
+                )
             except NotFound:
                 continue
             except PinciteError as error:
@@ -274,15 +276,15 @@ class FetchService:
         Errors: those of `fetch` about the body.
         """
         check_request(request)
-        page = await self._kept(request, snapshot, (0.0, self._clock.monotonic_s()))
+        page = await self._read_and_store(request, snapshot, (0.0, self._clock.monotonic_s()))
         if cached and self._pages is not None:
             key = self._pages.key(request)
             known = await self._pages.find(key)
             if known is None or known.snapshot.fetched_at < snapshot.fetched_at:
                 await self._pages.keep(key, page.snapshot, page.document)
-        return await _shown(request, page)
+        return await _result_shown(request, page)
 
-    async def _kept(
+    async def _read_and_store(
         self, request: FetchRequest, snapshot: Snapshot, fetched: tuple[float, float], *, fresh: bool = False
     ) -> _Page:
         """The capture, read and stored. Errors: those of the body; NotFound when it must be `fresh` and is not."""
@@ -357,7 +359,7 @@ def _leads_nowhere(request: FetchRequest, snapshot: Snapshot) -> PinciteError | 
     )
 
 
-async def _shown(request: FetchRequest, page: _Page) -> FetchResult:
+async def _result_shown(request: FetchRequest, page: _Page) -> FetchResult:
     if len(page.snapshot.body) < _LARGE_BYTES:
         return _result(request, page)
     return await to_thread.run_sync(_result, request, page)

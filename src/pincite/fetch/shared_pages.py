@@ -128,7 +128,7 @@ class Intake:
         robots, signals = "not_asked", list[str]()
         # robots.txt is asked for here: what another installation may read is no leave for this one.
         for url in dict.fromkeys((request.url, said.final_url)):
-            robots, asked = await self._admitted(url, request)
+            robots, asked = await self._admit(url, request)
             signals += asked
         now = self.clock.now()
         return capture(
@@ -146,7 +146,7 @@ class Intake:
             note=f"shared by {peer}, which fetched it on {said.at:%Y-%m-%d %H:%M} UTC",
         )
 
-    async def _admitted(self, url: str, request: FetchRequest) -> tuple[str, tuple[str, ...]]:
+    async def _admit(self, url: str, request: FetchRequest) -> tuple[str, tuple[str, ...]]:
         if self.gate is None or self.resolver is None:
             include, exclude = request.include_domains, request.exclude_domains
             self.policy.check_host_lists(parse_url(url).host, include=include, exclude=exclude)

@@ -48,7 +48,7 @@ class Wayback:
 
     async def newest(self, url: str) -> ArchivedCopy | None:
         """The newest capture that answered 200, or None. Errors: as the port says."""
-        answer = await self._asked("availability", self._available, "/wayback/available", {"url": url})
+        answer = await self._get("availability", self._available, "/wayback/available", {"url": url})
         snapshots = answer.object().get("archived_snapshots")
         if not isinstance(snapshots, dict):
             raise wrong_shape("wayback", "no archived_snapshots in the answer")
@@ -57,10 +57,10 @@ class Wayback:
             return self._copy(url, closest.get("timestamp"))
         fields = {"fl": "timestamp,original", "output": "json", "filter": "statuscode:200"}
         newest = {"limit": "-1", "fastLatest": "true"}
-        answer = await self._asked("index", self._index, "/cdx/search/cdx", {"url": url, **fields, **newest})
+        answer = await self._get("index", self._index, "/cdx/search/cdx", {"url": url, **fields, **newest})
         return self._from_index(url, answer)
 
-    async def _asked(self, kind: str, api: ApiClient, path: str, params: dict[str, str]) -> Answer:
+    async def _get(self, kind: str, api: ApiClient, path: str, params: dict[str, str]) -> Answer:
         place = await self._limiter.reserve(kind, 1.0, INTERACTIVE, LONGEST_WAIT_S)
         if place is None:
             raise RateLimited("wayback: too many addresses are waiting to be asked about", retry_after_s=LONGEST_WAIT_S)

@@ -98,15 +98,13 @@ def decode(text: str) -> str:
     return unquote_to_bytes(text).decode("utf-8", "replace")
 
 
-def query_pairs(query: str) -> tuple[tuple[str, str], ...]:
-    """The decoded names and values of a query, in order; a name without `=` has an empty value."""
-    pieces = (piece.partition("=") for piece in query.split("&") if piece)
-    return tuple((decode(name.replace("+", " ")), decode(value.replace("+", " "))) for name, _, value in pieces)
-
-
 def query_value(query: str, name: str) -> str | None:
     """The first decoded value of `name`, or None."""
-    return next((value for key, value in query_pairs(query) if key == name), None)
+    for piece in query.split("&"):
+        key, _, value = piece.partition("=")
+        if piece and decode(key.replace("+", " ")) == name:
+            return decode(value.replace("+", " "))
+    return None
 
 
 @cache

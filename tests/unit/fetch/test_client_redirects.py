@@ -7,8 +7,8 @@ import pytest
 
 from pincite.domain.errors import BlockedAddress, PinciteError
 from pincite.fetch.captures import Exchange
-from pincite.fetch.client import GuardedClient
-from pincite.fetch.hops import Visit, client_redirect, visit
+from pincite.fetch.client import GuardedClient, Visit, visit
+from pincite.fetch.page_failures import client_redirect
 from pincite.testing.web import StubWeb
 from pincite.urls.parse import ParsedUrl, parse_url
 

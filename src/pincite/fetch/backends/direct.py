@@ -10,8 +10,7 @@ from pincite.domain.fetch import FetchRequest
 from pincite.domain.page import Snapshot
 from pincite.domain.version import PRODUCT_TOKEN
 from pincite.fetch.captures import capture
-from pincite.fetch.client import NOTE, GuardedClient
-from pincite.fetch.hops import Visit, visit
+from pincite.fetch.client import NOTE, GuardedClient, Visit, visit
 from pincite.fetch.limits import FetchLimits
 from pincite.fetch.page_failures import failure_of
 from pincite.fetch.politeness import HostTurns, retried
@@ -60,7 +59,7 @@ class DirectBackend:
         The deadline covers DNS, robots.txt, redirects, retries and the body, not the wait for the host's turn.
 
         Errors: the policy errors of `RobotsGate.admit` for any hop, the remote errors of `GuardedClient.get` and
-            `hops.visit`, those of `failure_of` for answers that aren't the page, and Timeout `deadline_total`.
+            `client.visit`, those of `failure_of` for answers that aren't the page, and Timeout `deadline_total`.
         """
         try:
             with anyio.fail_after(self._limits.deadline(request.deadline_s)) as scope:
@@ -95,13 +94,13 @@ class DirectBackend:
             headers=_headers(request),
             of_pages=True,
         )
-        snapshot = self._captured(job, seen)
+        snapshot = self._capture(job, seen)
         failure = failure_of(snapshot)
         if failure is not None:
             raise failure
         return snapshot
 
-    def _captured(self, job: _Job, seen: Visit) -> Snapshot:
+    def _capture(self, job: _Job, seen: Visit) -> Snapshot:
         headers = seen.exchange.headers
         now = self._clock.now()
         admission = job.admissions[-1]
