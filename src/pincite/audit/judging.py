@@ -96,16 +96,7 @@ def misquoted(sentence: ReportSentence, cited: Sequence[int], pages: Mapping[int
                 words = " ".join(near.text.split()).strip(_EDGES)
                 detail, passage = f'"{quotation}" is not verbatim; the page says "{words}"', near.text
                 break
-        return AuditedSentence(
-            sentence.start,
-            sentence.end,
-            sentence.claim,
-            AuditVerdict.MISQUOTED,
-            detail,
-            sentence.references,
-            sentence.missing,
-            passage=passage,
-        )
+        return replace(_audited(sentence, AuditVerdict.MISQUOTED, detail), passage=passage)
     return None
 
 
@@ -204,7 +195,7 @@ class Auditor:
             await self._judge_wider([item for item in waiting.values() if _found_nothing(item.own)])
         await self._judge_against_others([item for item in waiting.values() if not self._settled(item)])
         for number, item in waiting.items():
-            done[number] = self._cited(item) if item.cited else self._without_page(item)
+            done[number] = self._verdict_by_cited_pages(item) if item.cited else self._verdict_without_pages(item)
         return [done[number] for number in range(len(sentences))]
 
     async def _judge_against_cited(self, items: Iterable[_Open]) -> None:
@@ -265,10 +256,10 @@ class Auditor:
 
     def _carrying(self, proven: Proven, indexes: Sequence[int]) -> tuple[int, ...]:
         """Those of the pages that the proof rests on."""
-        named = {passage.document_id for passage in _shown(proven)}
+        named = {passage.document_id for passage in _passages_shown(proven)}
         return tuple(index for index in indexes if self._pages[index].document_id in named)
 
-    def _cited(self, item: _Open) -> Judged:
+    def _verdict_by_cited_pages(self, item: _Open) -> Judged:
         """The verdict on a sentence of which a cited page was read."""
         own, sentence = item.own, item.sentence
         if own is None:
@@ -299,7 +290,7 @@ class Auditor:
         detail = "; ".join(filter(None, [own.reason, *noticed]))
         return Judged(_audited(sentence, _OUTCOMES[own.verdict], detail, proven=own), checked, 0)
 
-    def _without_page(self, item: _Open) -> Judged:
+    def _verdict_without_pages(self, item: _Open) -> Judged:
         """A sentence of which no cited page could be read: what is wrong with its citation, if it has one."""
         sentence, there = item.sentence, item.there
         found = f"; found in {self._names(item.elsewhere)}" if item.elsewhere else ""
@@ -358,7 +349,7 @@ def _missing(sentence: ReportSentence) -> str:
     return "no entry for " + ", ".join(f"[{key}]" for key in sentence.missing) if sentence.missing else ""
 
 
-def _shown(proven: Proven) -> Sequence[EvidencePassage]:
+def _passages_shown(proven: Proven) -> Sequence[EvidencePassage]:
     """The passages that the verdict rests on, the likeliest first."""
     said = list(proven.judgement.lines) if proven.judgement is not None else []
     said += [fact.seen for fact in proven.facts if fact.seen and fact.outcome is FactOutcome.OTHER]
@@ -381,7 +372,7 @@ def _audited(
     if proven is None:
         return made
     said = proven.judgement
-    passages = _shown(proven) if proven.verdict is not VerdictStatus.UNCHECKED else ()
+    passages = _passages_shown(proven) if proven.verdict is not VerdictStatus.UNCHECKED else ()
     return replace(
         made,
         passage=passages[0].text if passages else "",

@@ -129,7 +129,8 @@ def _by_title(reference: ListedReference, pages: Sequence[ListedPage]) -> list[L
     fitting: list[tuple[int, ListedPage]] = []
     for page in pages:
         titles = {_slug(page.title), _slug(_TITLE_ENDS.split(page.title)[0]), _slug(_parts(page.path)[-1])}
-        lengths = [len(title) for title in titles if _is_distinctive(title) and f" {title} " in entry]
+        telling = (t for t in titles if len(t) >= _LEAST_TITLE_CHARS and len(t.split()) >= _LEAST_TITLE_WORDS)
+        lengths = [len(title) for title in telling if f" {title} " in entry]
         fitting += [(max(lengths), page)] if lengths else []
     longest = max((length for length, _ in fitting), default=0)
     return [page for length, page in fitting if length == longest]
@@ -142,10 +143,6 @@ _RULES: tuple[tuple[_Rule, str], ...] = (
     (_by_file_name, "file name"),
     (_by_title, "title"),
 )
-
-
-def _is_distinctive(title: str) -> bool:
-    return len(title) >= _LEAST_TITLE_CHARS and len(title.split()) >= _LEAST_TITLE_WORDS
 
 
 def _parts(path: str) -> list[str]:

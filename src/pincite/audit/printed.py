@@ -81,9 +81,9 @@ def differences(report: Report) -> Iterator[tuple[str, str, bool]]:
     for (_, one), (number, other) in zip(wanted, got, strict=False):
         if one == other or any(now in one and one.replace(now, then) == other for now, then in _BEFORE):
             continue
-        said = _said(heads.get(one), other)
+        said = _reason_printed(heads.get(one), other)
         if said is None:
-            yield f"markdown line {number}", _shown(one, other), True
+            yield f"markdown line {number}", _first_difference(one, other), True
             return
         if said:
             what = f"“{said[:_SHOWN_CHARS]}” are not this version's words for {heads[one].reason!r}: they are another "
@@ -91,7 +91,7 @@ def differences(report: Report) -> Iterator[tuple[str, str, bool]]:
     if len(wanted) != len(got):
         at = min(len(wanted), len(got))
         (_, one), (number, other) = (lines[at] if at < len(lines) else (0, "(end)") for lines in (wanted, got))
-        yield f"markdown line {number or report.markdown.count(chr(10)) + 1}", _shown(one, other), True
+        yield f"markdown line {number or report.markdown.count(chr(10)) + 1}", _first_difference(one, other), True
         return
     yield from reworded
 
@@ -109,7 +109,7 @@ def _saying(markdown: str) -> Iterator[tuple[int, str]]:
 _PLACE = re.compile(r"> \*\*.+\*\* \[\d+\]")
 
 
-def _said(lead: ReportLead | None, line: str) -> str | None:
+def _reason_printed(lead: ReportLead | None, line: str) -> str | None:
     """Why the line says this page was not read; empty for its code, as once printed; None if it is no such line."""
     if lead is None or not lead.reason:
         return None
@@ -122,7 +122,7 @@ def _said(lead: ReportLead | None, line: str) -> str | None:
     return "" if said == escape(lead.reason) else said
 
 
-def _shown(one: str, other: str) -> str:
+def _first_difference(one: str, other: str) -> str:
     column = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     at = max(0, column - 20)
     found, wanted = other[at : at + _SHOWN_CHARS], one[at : at + _SHOWN_CHARS]
@@ -199,7 +199,7 @@ def conflict_problems(
         if conflict.kind is ConflictKind.PREMISE and not side.evidence and not side.independent_sources:
             yield from _absent(f"{at}.statement", side.statement, [question])
             continue
-        said = [claim for claim in named if _says(side.statement, claim, conflict.kind, references)]
+        said = [claim for claim in named if _is_statement_of(side.statement, claim, conflict.kind, references)]
         if not said:
             yield failed(f"{at}.statement", "is none of the claims that exclude each other")
         elif not any(set(side.evidence) <= set(claim.evidence) for claim in said):
@@ -209,7 +209,9 @@ def conflict_problems(
             yield failed(at, f"counts {side.independent_sources} sources, its claim has evidence of {len(pages)} pages")
 
 
-def _says(statement: str, claim: ReportClaim, kind: ConflictKind, references: Mapping[int, Reference]) -> bool:
+def _is_statement_of(
+    statement: str, claim: ReportClaim, kind: ConflictKind, references: Mapping[int, Reference]
+) -> bool:
     """Whether the statement is that of the claim, alone or behind the title of its page, or behind a version."""
     if statement == claim.text:
         return True

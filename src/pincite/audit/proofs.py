@@ -96,7 +96,7 @@ class Proofs:
             problem = self._facts(item, [line.text for line in numbered(passages)], ())
             yield failed(f"{item.where}.text", problem) if problem else unchecked(f"{item.where}.text", NOT_ON_RECORD)
         else:
-            yield from self._judged(item)
+            yield from self._check_judgement(item)
 
     def second_sources(self, where: str, claim: ReportClaim) -> Iterator[Problem]:
         """What is wrong with the passages that are said to corroborate a claim: each has a judgement of its own."""
@@ -138,7 +138,7 @@ class Proofs:
         else:
             self.used.append(entry)
 
-    def _judged(self, item: ToProve) -> Iterator[Problem]:
+    def _check_judgement(self, item: ToProve) -> Iterator[Problem]:
         entry = self._judgements.get(item.judgement)
         if entry is None:
             yield failed(f"{item.where}.judgement", "is none of the report's judgements")
@@ -284,12 +284,12 @@ def _window(excerpts: Excerpts, item: ReportEvidence) -> EvidencePassage | None:
             )
             page = Document(excerpts.extractor, excerpts.version, blocks, title=excerpts.title)
             passage = passage_in_context(page, item.start - at, item.end - at)
-            context = tuple(piece for piece in item.context if _kept(piece, excerpts))
+            context = tuple(piece for piece in item.context if _stands_in_window(piece, excerpts))
             return replace(passage, document_id=item.document_id, start=item.start, end=item.end, context=context)
     return None
 
 
-def _kept(piece: ContextPiece, excerpts: Excerpts) -> bool:
+def _stands_in_window(piece: ContextPiece, excerpts: Excerpts) -> bool:
     if piece.start is None or piece.end is None:
         return bool(piece.text) and excerpts.title.startswith(piece.text)
     return any(

@@ -77,7 +77,7 @@ def table(audit: Audit, *, everything: bool = False) -> str:
         parts.append(
             f"{_sign(sentence.outcome)} {number}. {WORDS[sentence.outcome]}: {cut_on_word(sentence.text, 160)}"
         )
-        detail = _said(sentence)
+        detail = _detail_of(sentence)
         if detail:
             parts.append(f"     {detail}")
         if sentence.passage and sentence.outcome is not AuditVerdict.SUPPORTED:
@@ -101,7 +101,7 @@ def annotated_markdown(audit: Audit) -> str:
         if sentence.outcome is AuditVerdict.NOT_A_CLAIM:
             continue
         parts.append(audit.text[done : sentence.end])
-        detail = f": {_said(sentence)}" if sentence.detail else ""
+        detail = f": {_detail_of(sentence)}" if sentence.detail else ""
         parts.append(f" **⟦{_sign(sentence.outcome)} {WORDS[sentence.outcome]}{_plain(detail)}⟧**")
         done = sentence.end
     parts.append(audit.text[done:])
@@ -112,7 +112,7 @@ def annotated_html(audit: Audit) -> str:
     """One self-contained page: the figures, every finding, and the report with each claim coloured and explained."""
     rows = "".join(
         f"<tr><td>{_sign(s.outcome)} {escape(WORDS[s.outcome])}</td><td>{escape(s.text)}"
-        f"<br><small>{escape(_said(s))}</small>{_passage(s)}</td></tr>"
+        f"<br><small>{escape(_detail_of(s))}</small>{_passage(s)}</td></tr>"
         for s in audit.claims
         if s.outcome is not AuditVerdict.SUPPORTED
     )
@@ -123,7 +123,7 @@ def annotated_html(audit: Audit) -> str:
             continue
         style = "wrong" if sentence.outcome in WRONG else sentence.outcome.value
         # In an attribute: quotation marks of the page would end it.
-        title = escape(f"{WORDS[sentence.outcome]}. {_said(sentence)}", quote=True)
+        title = escape(f"{WORDS[sentence.outcome]}. {_detail_of(sentence)}", quote=True)
         body.append(escape(audit.text[done : sentence.start]))
         body.append(f'<mark class="{style}" title="{title}">{escape(audit.text[sentence.start : sentence.end])}</mark>')
         done = sentence.end
@@ -213,7 +213,7 @@ def _sign(outcome: AuditVerdict) -> str:
     return _SIGNS.get(outcome, "✗")
 
 
-def _said(sentence: AuditedSentence) -> str:
+def _detail_of(sentence: AuditedSentence) -> str:
     """The detail; "could not check" is said once."""
     return sentence.detail.removeprefix(f"{WORDS[AuditVerdict.COULD_NOT_CHECK]}: ")
 

@@ -96,7 +96,7 @@ class HttpJudge:
                 if len(failures) >= _FAILURES_IN_A_ROW and not found:
                     return
                 try:
-                    judgement = await self._judged(case)
+                    judgement = await self._judge_case(case)
                 except (RemoteError, ProviderError) as error:
                     failures.append(error)
                     return
@@ -112,7 +112,7 @@ class HttpJudge:
             raise failures[0]
         return tuple(found)
 
-    async def _judged(self, case: JudgeCase) -> Judgement | None:
+    async def _judge_case(self, case: JudgeCase) -> Judgement | None:
         statement = case.statement[:_MAX_STATEMENT_CHARS]
         premise = premises_of(case, chars=_MAX_PREMISE_CHARS)[0]
         body = {
@@ -137,7 +137,7 @@ class HttpJudge:
 
         try:
             with anyio.fail_after(self._deadline_s):
-                async with self._opened().stream("POST", self._url, content=body) as reply:
+                async with self._open().stream("POST", self._url, content=body) as reply:
                     received = bytearray()
                     async for piece in reply.aiter_bytes():
                         received += piece
@@ -149,7 +149,7 @@ class HttpJudge:
         except httpx2.HTTPError:  # its text may hold the URL
             raise NetworkError("the judge's endpoint can't be reached", reason="connect") from None
 
-    def _opened(self) -> "httpx2.AsyncClient":
+    def _open(self) -> "httpx2.AsyncClient":
         if self._client is None:
             import httpx2
 

@@ -79,16 +79,16 @@ class ModelJudge:
         Errors: those of `ModelCalls.ask_named`, when no call at all was answered.
         """
         # A call that failed was tried again already by `ModelCalls`; only what an answer left out is asked anew.
-        found, failures = await self._asked(batches(cases), "")
+        found, failures = await self._ask_in_batches(batches(cases), "")
         left = [case for case in cases if case.case_id not in found and case.case_id not in failures]
         if left:
-            more, _ = await self._asked(batches(left), _LEFT_OUT)
+            more, _ = await self._ask_in_batches(batches(left), _LEFT_OUT)
             found |= more
         if failures and not found:
             raise next(iter(failures.values()))
         return tuple(found.values())
 
-    async def _asked(
+    async def _ask_in_batches(
         self, groups: Iterable[Sequence[JudgeCase]], note: str
     ) -> tuple[dict[str, Judgement], dict[str, PinciteError]]:
         """The judgements by case, and for the cases of calls that failed with what."""
@@ -181,7 +181,7 @@ class _Shown:
         # In the order of the page, premises first, whichever case named a line first.
         ordered = sorted(shown, key=lambda key: (key[0], key[1] is not None, key[1] or 0))
         ids = {key: f"l{number}" for number, key in enumerate(ordered, start=1)}
-        self._lines = tuple((ids[key], _shown(shown[key])) for key in ordered)
+        self._lines = tuple((ids[key], _line_text(shown[key])) for key in ordered)
         self._ids = {
             name: {line_id: [ids[key] for key in keys] for line_id, keys in own.items()} for name, own in places.items()
         }
@@ -243,7 +243,7 @@ def _key(line: EvidenceLine) -> _LineKey:
     return line.page, line.start, line.end, role, "" if line.start is not None and role is None else line.text
 
 
-def _shown(line: EvidenceLine) -> str:
+def _line_text(line: EvidenceLine) -> str:
     return line.text if line.role is None else f"[{line.role}] {line.text}"
 
 

@@ -83,12 +83,12 @@ class OnnxJudge:
         """
         found: list[Judgement] = []
         for case in cases:  # a case at a time, so that a cancelled run stops soon
-            judgement = await anyio.to_thread.run_sync(self._judged, case, limiter=self._one_at_a_time)
+            judgement = await anyio.to_thread.run_sync(self._judge_case, case, limiter=self._one_at_a_time)
             if judgement is not None:
                 found.append(judgement)
         return tuple(found)
 
-    def _judged(self, case: JudgeCase) -> Judgement | None:
+    def _judge_case(self, case: JudgeCase) -> Judgement | None:
         if not speaks(self._languages, case.statement):
             return None
         scored = [self._shares(premise, case.statement) for premise in premises_of(case)]

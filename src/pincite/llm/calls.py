@@ -184,8 +184,8 @@ class RecordedCalls:
                 # The deadline is read at the last moment: the call may have waited for its turn.
                 made = await self._model.generate(role, sent, output_type, choice=choice, deadline_s=left_s)
             except ModelBadOutput as error:
-                return _useless(error)
-            outcome = _useful(made)
+                return _outcome_of_failure(error)
+            outcome = _outcome_of(made)
             return replace(outcome, value=self._without_secrets(outcome.value))
 
         request: dict[str, Json] = {
@@ -205,7 +205,7 @@ class RecordedCalls:
             self._reserved = self._reserved - estimate
             async with self._settled:
                 self._settled.notify_all()
-        return await self._read(role, sent, info, record, output_type)
+        return await self._read_record(role, sent, info, record, output_type)
 
     async def _with_room(self, prompt: Prompt, info: ModelInfo) -> Prompt:
         """The prompt with room for thinking: as much as was learnt, or as the caps leave.
@@ -240,7 +240,9 @@ class RecordedCalls:
             return {name: self._without_secrets(item) for name, item in value.items()}
         return value
 
-    async def _read(self, role: ModelRole, prompt: Prompt, info: ModelInfo, record: Json, output_type: type[T]) -> T:
+    async def _read_record(
+        self, role: ModelRole, prompt: Prompt, info: ModelInfo, record: Json, output_type: type[T]
+    ) -> T:
         told = record if isinstance(record, dict) else {}
         thinking, failure = _count(told.get("thinking")), told.get("failure")
         if isinstance(failure, dict):
@@ -314,7 +316,7 @@ def digest_of(prompt: Prompt) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
-def _useful(made: Generation[T]) -> Outcome:
+def _outcome_of(made: Generation[T]) -> Outcome:
     usage = made.usage
     cost = usage.cost_usd or Decimal(0)
     value: dict[str, Json] = {
@@ -331,7 +333,7 @@ def _useful(made: Generation[T]) -> Outcome:
     return Outcome(value, Usage(tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, cost_usd=cost), (tried,))
 
 
-def _useless(error: ModelBadOutput) -> Outcome:
+def _outcome_of_failure(error: ModelBadOutput) -> Outcome:
     """An answer that can't be used was paid all the same: its bill is settled, its failure is on record."""
     told = error.context
     cost = Decimal(str(told.get("cost_usd") or 0))

@@ -107,7 +107,7 @@ async def with_lease(
     done: _Work[T] = _Work()
     held = lease or Lease(clock)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_keep, runs, record, clock, held, done.scope)
+        tasks.start_soon(_renew_until_done, runs, record, clock, held, done.scope)
         with done.scope:
             try:
                 done.value = (await work(),)
@@ -122,7 +122,9 @@ async def with_lease(
     return done.value[0]
 
 
-async def _keep(runs: RunStore, record: RunRecord, clock: Clock, lease: Lease, work: anyio.CancelScope) -> None:
+async def _renew_until_done(
+    runs: RunStore, record: RunRecord, clock: Clock, lease: Lease, work: anyio.CancelScope
+) -> None:
     pause_s = min(lease.lease_s / _LOOKS_PER_LEASE, _LOOK_AT_MOST_S)
     while lease.lost is None:
         await clock.sleep(pause_s)

@@ -149,7 +149,7 @@ class RunLedger:
         if outcome is None:
             planned = PlannedCall(key, kind, canonical, estimate)
             # Equal calls in flight are one call: two would be two bills for one outcome on record.
-            outcome, _ = await self._flights.run(key, lambda: self._make(planned, do))
+            outcome, _ = await self._flights.run(key, lambda: self._make_call(planned, do))
         return self._value_of(key, outcome)
 
     async def spent(self) -> Usage:
@@ -170,7 +170,7 @@ class RunLedger:
         value: Json = data["value"]
         return value
 
-    async def _make(self, planned: PlannedCall, do: Callable[[], Awaitable[Outcome]]) -> str:
+    async def _make_call(self, planned: PlannedCall, do: Callable[[], Awaitable[Outcome]]) -> str:
         try:
             await self._store.reserve(planned)
         except BudgetExhausted as error:
@@ -186,16 +186,16 @@ class RunLedger:
             try:
                 # The key and never the request: traces leave the machine.
                 with span(planned.kind, {telemetry.CALL_KIND: planned.kind, telemetry.CALL_KEY: planned.key}) as around:
-                    settled = await _spanned(planned, do, around)
+                    settled = await _call_in_span(planned, do, around)
             except PinciteError as error:
                 failure = error
                 settled = _failed(planned, error)
         except BaseException:  # cancelled, or a defect in `do`: whether it was paid is unknown
             with anyio.CancelScope(shield=True), suppress(PinciteError):
                 unknown = SettledCall(UNKNOWN_OUTCOME, planned.estimate.perhaps_billed, False, True, 0.0)
-                await self._store.settle(planned, self._timed(unknown, started))
+                await self._store.settle(planned, self._with_latency(unknown, started))
             raise
-        settled = self._timed(settled, started)
+        settled = self._with_latency(settled, started)
         _count(planned, settled, failure)
         with anyio.CancelScope(shield=True):
             await self._store.settle(planned, settled)
@@ -206,7 +206,7 @@ class RunLedger:
             raise failure
         return settled.outcome
 
-    def _timed(self, settled: SettledCall, started: float) -> SettledCall:
+    def _with_latency(self, settled: SettledCall, started: float) -> SettledCall:
         return replace(settled, latency_ms=(self._clock.monotonic_s() - started) * 1000)
 
 
@@ -224,21 +224,23 @@ def call_key(kind: str, request: Mapping[str, Json]) -> tuple[str, str]:
     return hashlib.sha256(f"{kind}\0{KEY_VERSION}\0{canonical}".encode()).hexdigest()[:40], canonical
 
 
-async def _spanned(planned: PlannedCall, do: Callable[[], Awaitable[Outcome]], around: Span) -> SettledCall:
+async def _call_in_span(planned: PlannedCall, do: Callable[[], Awaitable[Outcome]], around: Span) -> SettledCall:
     try:
         made = await do()
     except PinciteError as error:
         around.failed(error.code)
-        around.set({telemetry.ERROR_TYPE: error.code, **_asked(planned, str(error.context.get("model") or ""))})
+        around.set(
+            {telemetry.ERROR_TYPE: error.code, **_model_attributes(planned, str(error.context.get("model") or ""))}
+        )
         raise
     used: dict[str, Value] = {telemetry.COST_USD: float(made.usage.cost_usd)}
     if made.usage.tokens_in or made.usage.tokens_out:
         used |= {telemetry.INPUT_TOKENS: made.usage.tokens_in, telemetry.OUTPUT_TOKENS: made.usage.tokens_out}
-    around.set(used | _asked(planned, made.attempts[0].provider if made.attempts else ""))
+    around.set(used | _model_attributes(planned, made.attempts[0].provider if made.attempts else ""))
     return _succeeded(made)
 
 
-def _asked(planned: PlannedCall, model: str) -> dict[str, Value]:
+def _model_attributes(planned: PlannedCall, model: str) -> dict[str, Value]:
     """The attributes of a call to a model that is named `provider:model`; of any other call none."""
     if planned.kind != telemetry.OF_MODELS or not model:
         return {}

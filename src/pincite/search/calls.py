@@ -109,15 +109,15 @@ class Caller:
         engine, start = route.engine, self._clock.monotonic_s()
         resting = self._router.cooldown_error(engine)
         if resting is not None:  # said before; not heard again, or the rest would never end
-            self._note(trail, engine, resting.code.lower(), start, Decimal(0), _said(resting), sent=False)
+            self._note(trail, engine, resting.code.lower(), start, Decimal(0), _detail_of(resting), sent=False)
             trail.causes[engine.label] = resting
             raise resting
         try:
             response = await self._call(route, query, conditions, max_wait_s)
         except PinciteError as error:
-            await self._heed(engine, error)
+            await self._handle_failure(engine, error)
             sent = error.reason not in _NOT_SENT and not isinstance(error, BudgetExhausted)
-            self._note(trail, engine, error.code.lower(), start, Decimal(0), _said(error), sent=sent)
+            self._note(trail, engine, error.code.lower(), start, Decimal(0), _detail_of(error), sent=sent)
             # That it is rested now says less than what it failed with in this very search.
             if error.reason != "breaker_open" or engine.label not in trail.causes:
                 trail.causes[engine.label] = error
@@ -183,7 +183,7 @@ class Caller:
             if conditions.spending is not None:
                 await conditions.spending.settle(estimate, actual)
 
-    async def _heed(self, engine: Engine, error: PinciteError) -> None:
+    async def _handle_failure(self, engine: Engine, error: PinciteError) -> None:
         if isinstance(error, RateLimited):
             if error.reason != "own_limit":
                 wait = error.retry_after_s
@@ -346,7 +346,7 @@ class Caller:
         return []
 
 
-def _said(error: PinciteError) -> str:
+def _detail_of(error: PinciteError) -> str:
     return f"{error.reason}: {error.message}"
 
 

@@ -195,7 +195,7 @@ class SearchService:
             # Before the cache: what the caller knows already is the cheapest answer of all.
             verdict = gate(job.query, context, self._options.gate)
             if not verdict.needs_web:
-                return await self._without_web(job, verdict.reason)
+                return await self._answer_without_web(job, verdict.reason)
         response = await self._answer(job)
         latency_ms = round((self._clock.monotonic_s() - start) * 1000, 1)
         return replace(response, info=replace(response.info, latency_ms=latency_ms))
@@ -235,7 +235,7 @@ class SearchService:
 
     # ---- cache ---------------------------------------------------------------------------------------------
 
-    async def _without_web(self, job: _Job, reason: str) -> SearchResponse:
+    async def _answer_without_web(self, job: _Job, reason: str) -> SearchResponse:
         found = await self._store.find(job.query, job.sources, job.scopes) if self._store else None
         if found is None:
             return SearchResponse(job.query.text, info=SearchInfo(cache="off", reason=f"no web needed: {reason}"))
@@ -290,7 +290,7 @@ class SearchService:
         elsewhere = await self._await_other_process(self._store, job)
         if elsewhere is not None:
             return from_cache(elsewhere)
-        shared = await self._shared(job)
+        shared = await self._answer_of_peers(job)
         if shared is not None:
             return shared
         response = await self._fresh(job)
@@ -300,7 +300,7 @@ class SearchService:
         await self._store.keep(job.query, job.sources, job.scopes, response, kept_as, terms)
         return response
 
-    async def _shared(self, job: _Job) -> SearchResponse | None:
+    async def _answer_of_peers(self, job: _Job) -> SearchResponse | None:
         """What a peer was told by the engines that would be asked now, or None. It costs nothing."""
         if self._answers is None or self._store is None:
             return None

@@ -140,7 +140,7 @@ class AnswerIntake:
             return None
         results: list[SearchResult] = []
         for hit in found.response.results[: found.query.max_results]:
-            results += self._made_anew(found.query, hit, now)
+            results += self._rebuild(found.query, hit, now)
         info = SearchInfo(
             tuple(ProviderAttempt(name, "ok", detail=f"shared by {peer}", sent=False) for name in sorted(names)),
             cache="shared",
@@ -155,7 +155,7 @@ class AnswerIntake:
         terms = terms_of(found.response, self._contracts)
         return terms.may_share() and now - at < timedelta(seconds=min(TTL_S[found.kind], terms.cap_s()))
 
-    def _made_anew(self, query: Query, hit: SearchResult, now: datetime) -> tuple[SearchResult, ...]:
+    def _rebuild(self, query: Query, hit: SearchResult, now: datetime) -> tuple[SearchResult, ...]:
         """The result as an engine's own would be: clean, vetted, undated where its date is not yet; or none."""
         published = hit.published_at
         row = Row(

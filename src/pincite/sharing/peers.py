@@ -109,7 +109,7 @@ class Peers:
             async with self._turns[peer.name]:
                 if self._clock.monotonic_s() < self._resting.get(peer.name, 0.0):
                     continue
-                item = await self._asked(peer, get, kind, key)
+                item = await self._ask(peer, get, kind, key)
             if item is None:
                 continue
             try:
@@ -118,7 +118,7 @@ class Peers:
                 self._lied(peer, refused)
         return None
 
-    async def _asked(self, peer: Peer, get: Get, kind: Kind, key: str) -> Item | None:
+    async def _ask(self, peer: Peer, get: Get, kind: Kind, key: str) -> Item | None:
         headers = {"Authorization": f"Bearer {peer.token}"} if peer.token else {}
         try:
             with anyio.fail_after(self._timeout_s):

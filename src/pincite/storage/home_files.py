@@ -39,7 +39,7 @@ def one_at_a_time(path: Path, *, wait_s: float = WAIT_S) -> Iterator[None]:
         handle = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         until_s = time.monotonic() + wait_s
-        while not _taken(handle):
+        while not _try_lock(handle):
             if time.monotonic() > until_s:
                 raise Locked(f"another process is changing {path}", reason="file_locked")
             time.sleep(_PAUSE_S)
@@ -51,7 +51,7 @@ def one_at_a_time(path: Path, *, wait_s: float = WAIT_S) -> Iterator[None]:
 if sys.platform == "win32":
     import msvcrt
 
-    def _taken(handle: int) -> bool:
+    def _try_lock(handle: int) -> bool:
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -61,7 +61,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _taken(handle: int) -> bool:
+    def _try_lock(handle: int) -> bool:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -111,7 +111,7 @@ class SqlCallStore(Scoped):
         """Take the estimate out of the budget and note the call. Errors: BudgetExhausted, RunFenced."""
         # The budget first: on PostgreSQL it locks the run's row, so that no other call of the run looks at `calls`
         # meanwhile.
-        self._own(tx, _TAKE, **usage_values("asked", call.estimate))
+        self._update_run(tx, _TAKE, **usage_values("asked", call.estimate))
         old = tx.first(_FIND, in_run=self._run_id, of_key=call.key)
         if old is None:
             self._insert(tx, call, RESERVED, None, usage_values("estimate", call.estimate))
@@ -125,14 +125,14 @@ class SqlCallStore(Scoped):
     @writes
     def refuse(self, tx: Transaction, call: PlannedCall, outcome: str) -> None:
         """Note a call that was not made because a cap was reached. Errors: RunFenced."""
-        self._own(tx, _EXCHANGE, **_exchange(Usage(), Usage()))
+        self._update_run(tx, _EXCHANGE, **_exchange(Usage(), Usage()))
         if tx.first(_FIND, in_run=self._run_id, of_key=call.key) is None:
             self._insert(tx, call, REFUSED, outcome, usage_values("estimate", Usage()))
 
     @writes
     def settle(self, tx: Transaction, call: PlannedCall, settled: SettledCall) -> None:
         """Exchange the estimate for what was used and note the outcome. Errors: RunFenced."""
-        self._own(tx, _EXCHANGE, **_exchange(call.estimate, settled.usage))
+        self._update_run(tx, _EXCHANGE, **_exchange(call.estimate, settled.usage))
         row = tx.first(
             _SETTLE,
             in_run=self._run_id,
@@ -167,7 +167,7 @@ class SqlCallStore(Scoped):
         return RunFenced(f"run {self._run_id} is no longer ours: another worker took it, or it has ended")
 
     def _load(self, tx: Transaction) -> Mapping[str, str]:
-        self._own(tx, _EXCHANGE, **_exchange(Usage(), Usage()))
+        self._update_run(tx, _EXCHANGE, **_exchange(Usage(), Usage()))
         left = tx.run(tx.select(calls).where(calls.c.run_id == self._run_id, calls.c.status == RESERVED))
         for row in left:
             self._charge(tx, row)
@@ -212,12 +212,12 @@ class SqlCallStore(Scoped):
     def _charge(self, tx: Transaction, row: Any) -> None:  # a row of `calls` that is still reserved
         """An interrupted call may have been paid: its estimate counts as spent (`Usage.perhaps_billed`)."""
         estimate = usage_of("estimate", row)
-        self._own(tx, _EXCHANGE, **_exchange(estimate, estimate.perhaps_billed))
+        self._update_run(tx, _EXCHANGE, **_exchange(estimate, estimate.perhaps_billed))
         charged = usage_of("used", row) + estimate.perhaps_billed
         values = {"status": INTERRUPTED, **usage_values("used", charged)}
         tx.change(tx.update(calls).where(*self._this(row.call_key)).values(**values))
 
-    def _own(self, tx: Transaction, statement: Update, **amounts: int) -> None:
+    def _update_run(self, tx: Transaction, statement: Update, **amounts: int) -> None:
         """Change the run's row, if it is ours and what is asked fits. Errors: RunFenced, BudgetExhausted."""
         mine = {"in_run": self._run_id, "at_epoch": self._epoch}
         if tx.first(statement, **mine, **amounts) is not None:
@@ -226,7 +226,7 @@ class SqlCallStore(Scoped):
         if row is None:
             raise self._fenced()
         # Still ours, so a cap refused it.
-        raise _over(row, amounts)
+        raise _exhausted(row, amounts)
 
     def _this(self, key: str) -> tuple[ColumnElement[bool], ...]:
         return calls.c.run_id == self._run_id, calls.c.call_key == key
@@ -238,7 +238,7 @@ def _exchange(estimate: Usage, used: Usage) -> dict[str, int]:
     return back | usage_values("more", used)
 
 
-def _over(row: Any, amounts: Mapping[str, int]) -> BudgetExhausted:  # a row of `runs`
+def _exhausted(row: Any, amounts: Mapping[str, int]) -> BudgetExhausted:  # a row of `runs`
     for name in DIMENSIONS:
         cap, asked = getattr(row, f"cap_{name}"), amounts[f"asked_{name}"]
         taken = getattr(row, f"spent_{name}") + getattr(row, f"reserved_{name}")

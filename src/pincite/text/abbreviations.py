@@ -47,13 +47,17 @@ def other_names(documents: Iterable[Document]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for document in documents:
-        for short, long in (*spelt_out([document.text]).items(), *_said(document.text), *_by_structure(document)):
+        for short, long in (
+            *spelt_out([document.text]).items(),
+            *_spelled_out(document.text),
+            *_by_structure(document),
+        ):
             if short.casefold() != long.casefold():
                 found.setdefault(short, long)
     return found
 
 
-def _said(text: str) -> Iterator[tuple[str, str]]:
+def _spelled_out(text: str) -> Iterator[tuple[str, str]]:
     for match in _ALSO.finditer(text):
         before = _BREAK.split(text[max(match.start() - _BEFORE_CHARS, 0) : match.start()])[-1]
         other = next(filter(None, match.groupdict().values()))

@@ -39,7 +39,7 @@ class LocalProvider:
         started = time.perf_counter()
         try:
             with anyio.fail_after(self._deadline_s):
-                hits, reason = await anyio.to_thread.run_sync(self._found, query, abandon_on_cancel=True)
+                hits, reason = await anyio.to_thread.run_sync(self._search_pages, query, abandon_on_cancel=True)
         except TimeoutError:
             raise Timeout(f"the library {self._index.name} did not answer in time", reason="local_search") from None
         latency_ms = (time.perf_counter() - started) * 1000
@@ -65,7 +65,7 @@ class LocalProvider:
             ),
         )
 
-    def _found(self, query: Query) -> tuple[Sequence[PageHit], str]:
+    def _search_pages(self, query: Query) -> tuple[Sequence[PageHit], str]:
         """The pages, and what is to be said: that there are none, or that a word was read as another."""
         hits = self._index.search(query)
         if hits:
