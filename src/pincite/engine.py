@@ -25,13 +25,13 @@ from pincite.domain.records import QueueCounts, RunRecord
 from pincite.domain.report import Report
 from pincite.domain.requests import ResearchRequest, SearchRequest
 from pincite.domain.search import Query, SearchResponse
-from pincite.execution import Execution, NullSink, OnEvent, listener_of
+from pincite.execution import Execution, OnEvent, listener_of
 from pincite.research.plan_text import plan_of
 from pincite.research.service import vet_question
 from pincite.settings import Settings, load_settings
 from pincite.wiring import (
+    NullSink,
     RunEstimate,
-    ServerServices,
     frozen_settings,
     model_names,
     requested,
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from pincite.research.summary import Summarised
     from pincite.search.intent import RetrievalContext
     from pincite.search.spending import Spending
+    from pincite.wiring import ServerServices
+    from pincite.wiring.observing import Note
 
 # States of the cache in which somebody outside was asked.
 ASKED = frozenset({"off", "miss", "revalidated"})
@@ -170,13 +172,8 @@ class Engine(Archive):
         with self._parts.log.noted("fetch", {"url": asked.url}) as note:
             fetch = await self._parts.fetch()
             page = await self._parts.paid_for(asked, fetch, spending)
-            await self._parts.settle_page(page.snapshot)
             note.outcome = _outcome(page.info.cache)
-            if asked.markdown == "model":
-                page = await self._parts.written_by_model(asked, page, spending)
-                note.tokens_in, note.tokens_out = page.info.tokens_in, page.info.tokens_out
-                note.cost_usd = page.info.cost_usd
-        return page
+            return await self._finished_page(asked, page, note, spending)
 
     async def parse(
         self, data: bytes, *, name: str = "", content_type: str = "", request: FetchRequest = WHOLE
@@ -193,11 +190,17 @@ class Engine(Archive):
         """
         with self._parts.log.noted("parse", {"name": name, "size_bytes": len(data)}) as note:
             page = await self._parts.given(data, request, name=name, content_type=content_type)
-            await self._parts.settle_page(page.snapshot)
-            if request.markdown == "model":
-                page = await self._parts.written_by_model(request, page)
-                note.tokens_in, note.tokens_out = page.info.tokens_in, page.info.tokens_out
-                note.cost_usd = page.info.cost_usd
+            return await self._finished_page(request, page, note)
+
+    async def _finished_page(
+        self, request: FetchRequest, page: FetchResult, note: "Note", spending: "Spending | None" = None
+    ) -> FetchResult:
+        """The page, cut back to what may be stored; written as Markdown by a model where the request asks for it."""
+        await self._parts.settle_page(page.snapshot)
+        if request.markdown == "model":
+            page = await self._parts.written_by_model(request, page, spending)
+            note.tokens_in, note.tokens_out = page.info.tokens_in, page.info.tokens_out
+            note.cost_usd = page.info.cost_usd
         return page
 
     async def audit(
@@ -414,11 +417,13 @@ class Engine(Archive):
 
         Errors: InvalidSetting (a model's name, key or price is missing), ExtraNotInstalled.
         """
+        model = await self._parts.models(self.settings)
+        if model is None:
+            return None
         from pincite.domain.model import ModelRole
         from pincite.research.model.estimate import expected
 
-        model = await self._parts.models(self.settings)
-        infos = {role: model.info(role)[0] for role in ModelRole if model.info(role)} if model is not None else {}
+        infos = {role: model.info(role)[0] for role in ModelRole if model.info(role)}
         return expected(infos, self.settings.budget, self.settings.llm_source_tokens) if infos else None
 
     # ---- runs ----
@@ -530,7 +535,7 @@ class Engine(Archive):
         research = await self._parts.research(record, task, settings, NullSink(record.run_id), from_record=True)
         return await research.run(task)
 
-    async def server_services(self) -> ServerServices:
+    async def server_services(self) -> "ServerServices":
         """What a server needs beside the surfaces: its memory of requests, budgets of keys, webhooks."""
         return await self._parts.server_services()
 

@@ -275,19 +275,6 @@ def listener_of(on_event: OnEvent | None) -> Listener:
     return listener
 
 
-class NullSink:
-    """An event sink that keeps nothing."""
-
-    def __init__(self, run_id: str) -> None:
-        self._run_id = run_id
-        self._last = 0
-
-    async def emit(self, type_: EventType, data: Mapping[str, Json]) -> Event:
-        """The numbered event."""
-        self._last += 1
-        return Event(self._last, type_, self._run_id, datetime.now(UTC), data)
-
-
 class PublishingSink:
     """An event sink that also tells the caller. What looks like a credential in a URL is masked first.
 

@@ -37,7 +37,7 @@ from pincite.runtime.ledger import PassingLedger
 from pincite.testing.clock import FrozenClock
 from pincite.testing.judges import LabelJudge
 from pincite.testing.models import FaithfulModel, ModelFake, Seen
-from pincite.wiring.models import NullModel
+from pincite.wiring.models import NullSink
 
 STATEMENT = "the pool keeps connections open"
 PASSAGE = "by default the pool keeps ten connections open for a minute"
@@ -55,7 +55,7 @@ def case(
 
 
 def model_judge(model: ModelFake) -> ModelJudge:
-    calls = RecordedCalls(model, PassingLedger(Budget()), NullModel(), FrozenClock(), retries=1)
+    calls = RecordedCalls(model, PassingLedger(Budget()), NullSink(), FrozenClock(), retries=1)
     return ModelJudge(calls, "fake:FaithfulModel")
 
 

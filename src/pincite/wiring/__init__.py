@@ -8,22 +8,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from pincite.wiring.judging import keep_thresholds
-from pincite.wiring.models import model_names
+from pincite.wiring.models import NullSink, model_names
 from pincite.wiring.parts import Parts, open_parts
 from pincite.wiring.run_settings import RunEstimate, frozen_settings, narrowed, requested, run_estimate, thawed_settings
-from pincite.wiring.server import DailyBudget, ServerServices
-from pincite.wiring.shared import Shared, open_shared
 from pincite.wiring.sources import resolve_sources
-from pincite.wiring.stores import CacheCleared, CacheStats
+from pincite.wiring.stores import CacheCleared, CacheStats, Shared, open_shared
 
 if TYPE_CHECKING:
     from pincite.wiring.checking import EvidenceKept, bundle_of_run, check_stored_report, check_with_judge
+    from pincite.wiring.server import DailyBudget, ServerServices
 
 __all__ = [
     "CacheCleared",
     "CacheStats",
     "DailyBudget",
     "EvidenceKept",
+    "NullSink",
     "Parts",
     "RunEstimate",
     "ServerServices",
@@ -43,11 +43,19 @@ __all__ = [
     "thawed_settings",
 ]
 
-_LATE = frozenset({"EvidenceKept", "bundle_of_run", "check_stored_report", "check_with_judge"})
+# Loaded when it is asked for: checking needs all of verification, and only servers need what a server keeps.
+_LATE = {
+    "EvidenceKept": "checking",
+    "bundle_of_run": "checking",
+    "check_stored_report": "checking",
+    "check_with_judge": "checking",
+    "DailyBudget": "server",
+    "ServerServices": "server",
+}
 
 
 def __getattr__(name: str) -> object:
-    """What checking needs (all of verification) is loaded by who checks: fetching a page does without it."""
+    """The names of `_LATE`, from their modules."""
     if name in _LATE:
-        return getattr(import_module("pincite.wiring.checking"), name)
+        return getattr(import_module(f"pincite.wiring.{_LATE[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -52,7 +52,7 @@ class LoadedEvidence:
 
 
 async def _load(settings: Settings, ids: set[str]) -> LoadedEvidence:
-    from pincite.wiring.shared import open_shared
+    from pincite.wiring.stores import open_shared
 
     found = LoadedEvidence()
     async with open_shared(settings) as shared:
@@ -77,7 +77,7 @@ async def _load(settings: Settings, ids: set[str]) -> LoadedEvidence:
 
 async def _load_run(settings: Settings, run_id: str) -> tuple[Report, Sequence[Event], LoadedEvidence]:
     from pincite.domain.codec import to_json
-    from pincite.wiring.shared import open_shared
+    from pincite.wiring.stores import open_shared
 
     async with open_shared(settings) as shared:
         runs = (await shared.storage()).scope(settings.scope).runs

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pincite.sharing.peers import Peers
     from pincite.storage.pages import HomePages
     from pincite.storage.service import ScopedStorage
-    from pincite.wiring.shared import CommonRedis
+    from pincite.wiring.common_redis import CommonRedis
 
 
 OFFLINE: Final = "offline"

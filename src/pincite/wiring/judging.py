@@ -143,6 +143,8 @@ def judge_of(
         calls_over: makes calls to another language model.
         ledger: where the answers of others than language models are kept; None for no run.
     """
+    if not parts:
+        return None
     from pincite.judges.model import ModelJudge
     from pincite.judges.wrappers import CascadeJudge, RecordedJudge
 

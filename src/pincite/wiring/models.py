@@ -4,17 +4,18 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar, cast, get_args
 
+from pincite.domain.budget import Budget
 from pincite.domain.errors import Conflict, ExtraNotInstalled, InvalidSetting
 from pincite.domain.events import Event, EventType, Json
 from pincite.domain.fetch import FetchRequest, FetchResult
-from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt
+from pincite.domain.model import Effort, Generation, ModelInfo, ModelRole, Prompt
 from pincite.domain.search import Query, SearchResponse
-from pincite.ports import Clock, LanguageModel
+from pincite.ports import Clock, EventSink, LanguageModel, Ledger, ModelCalls
 from pincite.runtime.concurrency import ResourcePool
 from pincite.runtime.system import install_extra
-from pincite.settings import Settings
+from pincite.settings import Settings, environment_secrets
 
 if TYPE_CHECKING:
     from pincite.llm.catalogue import ModelSpec
@@ -165,9 +166,46 @@ class _Recorded:
         raise Conflict(f"the replay would ask the {role}'s model", reason="replay_miss")
 
 
-class NullModel:
-    """Implements `ports.EventSink` for calls that belong to no run: nobody listens."""
+class NullSink:
+    """Implements `ports.EventSink` for replays and for calls outside of runs: events are numbered and not stored."""
+
+    def __init__(self, run_id: str = "") -> None:
+        self._run_id = run_id
+        self._last = 0
 
     async def emit(self, type_: EventType, data: Mapping[str, Json]) -> Event:
-        """The event, numbered 0 and kept nowhere."""
-        return Event(0, type_, "", datetime.now(UTC), data)
+        """The numbered event."""
+        self._last += 1
+        return Event(self._last, type_, self._run_id, datetime.now(UTC), data)
+
+
+def recorded_calls(
+    settings: Settings, model: LanguageModel, ledger: Ledger, events: EventSink, clock: Clock, budget: Budget
+) -> ModelCalls:
+    """Calls to a language model that are answered from the ledger where it has them, and recorded there otherwise."""
+    from pincite.llm.calls import RecordedCalls
+
+    return RecordedCalls(
+        model,
+        ledger,
+        events,
+        clock,
+        budget=budget,
+        retries=settings.llm_retries,
+        efforts=efforts_of(settings),
+        # What a model's answer must not carry.
+        secrets=(*settings.secrets, *environment_secrets()),
+    )
+
+
+def efforts_of(settings: Settings) -> dict[str, Effort]:
+    """How long the models of each role shall think, as far as the settings say. Errors: InvalidSetting."""
+    known = get_args(Effort)
+    for role, effort in settings.llm_effort.items():
+        if effort not in known or role not in {str(known_role) for known_role in ModelRole}:
+            raise InvalidSetting(
+                f"llm_effort has {role} = {effort!r}",
+                hint=f"Roles: {', '.join(map(str, ModelRole))}; efforts: {', '.join(known)}.",
+                context={"setting": "llm_effort"},
+            )
+    return {role: cast("Effort", effort) for role, effort in settings.llm_effort.items()}

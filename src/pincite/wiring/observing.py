@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pincite.storage.database import Database
     from pincite.storage.service import SharedTables
     from pincite.storage.tool_log import TableToolLog
-    from pincite.wiring.shared import Shared
+    from pincite.wiring.stores import Shared
 
 # Written in batches: a reader of the log sees a call within a second.
 BEHIND_S: Final = 0.8

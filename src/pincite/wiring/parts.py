@@ -34,16 +34,20 @@ from pincite.wiring.fetching import (
 )
 from pincite.wiring.judging import Judges, judge_of, parts_on_record
 from pincite.wiring.libraries import IndexedReadings, OpenLibraries, ranker_of
-from pincite.wiring.models import NullModel, OfflineBackend, open_models, recorded_models, wants_models
+from pincite.wiring.models import (
+    NullSink,
+    OfflineBackend,
+    open_models,
+    recorded_calls,
+    recorded_models,
+    wants_models,
+)
 from pincite.wiring.observing import CallLog
 from pincite.wiring.registry import EXPORTERS, load
-from pincite.wiring.roles import Run, RunServices, build_roles, limits_of, run_calls
+from pincite.wiring.roles import Run, RunServices, build_roles, limits_of
 from pincite.wiring.searching import build_search, lane_of, team_cache, within_budget
-from pincite.wiring.server import ServerServices, build_webhooks
-from pincite.wiring.shared import Shared, open_shared
-from pincite.wiring.sharing import Imported, Sharing, answer_intake, open_peers, signer_of
 from pincite.wiring.sources import Sources, resolve_libraries, resolve_sources
-from pincite.wiring.stores import OpenStores
+from pincite.wiring.stores import OpenStores, Shared, open_shared
 
 if TYPE_CHECKING:
     from pincite.audit.recheck import Recheck
@@ -54,8 +58,11 @@ if TYPE_CHECKING:
     from pincite.ranking.ranker import PassageRanker
     from pincite.research.service import ResearchService
     from pincite.search.service import SearchService
+    from pincite.search.shared_answers import AnswerIntake
     from pincite.search.spending import BudgetSpending, Spending
     from pincite.sharing.peers import Peers
+    from pincite.wiring.server import ServerServices
+    from pincite.wiring.sharing import Imported, Sharing
 
 
 class Parts(OpenStores):
@@ -94,8 +101,10 @@ class Parts(OpenStores):
         self._archive: WebArchive | None = None
         self._building = anyio.Lock()
 
-    async def server_services(self) -> ServerServices:
+    async def server_services(self) -> "ServerServices":
         """What a server needs beside the services. Errors: as `runs`, and StorageUnavailable (`webhook_key`)."""
+        from pincite.wiring.server import ServerServices, build_webhooks
+
         storage, notes = await self._storage(), (await self._common()).notes
         async with self._building:
             if self._server_services is None:
@@ -183,13 +192,12 @@ class Parts(OpenStores):
         fetch: Fetch
         storage = await self._storage()
         known: tuple[LocalLibrary, ...] | None = None
+        sources = resolve_sources(settings, only_urls=bool(task.urls))
         if from_record:
-            sources = resolve_sources(settings, only_urls=bool(task.urls))
             search = OfflineBackend() if sources.libraries or sources.providers else None
             fetch = OfflineBackend()
             ledger = await storage.replay(record.run_id)
         else:
-            sources = resolve_sources(settings, only_urls=bool(task.urls))
 
             async def on_pages(library: str, pages: int) -> None:
                 await events.emit(EventType.LIBRARY_READ, {"library": library, "pages": pages})
@@ -206,7 +214,7 @@ class Parts(OpenStores):
         limits = limits_of(record, settings, over_web=bool(sources.providers))
         run = Run(ledger, events, self.clock, limits, record.created_at)
         model = recorded_models(record.inputs.get("models")) if from_record else await self.models(settings)
-        calls = None if model is None else run_calls(settings, run, model)
+        calls = None if model is None else run.calls(settings, model)
         asked = parts_on_record(record.inputs.get("judge")) if from_record else await self._judges.parts(settings)
         services = RunServices(
             search,
@@ -214,7 +222,7 @@ class Parts(OpenStores):
             storage.snapshots,
             storage.documents,
             LibrarySurvey(known, ledger),
-            judge_of(asked, calls, lambda other: run_calls(settings, run, other), ledger),
+            judge_of(asked, calls, lambda other: run.calls(settings, other), ledger),
             ranker_of(settings, self._libraries),
             keyless=record.inputs.get("keyless") is True,
         )
@@ -287,8 +295,7 @@ class Parts(OpenStores):
     def _passing_calls(self, model: LanguageModel, ledger: Ledger | None) -> "ModelCalls":
         from pincite.runtime.ledger import PassingLedger
 
-        budget = self.settings.budget
-        return self._called(model, ledger or PassingLedger(budget), budget)
+        return self._calls_on(model, ledger or PassingLedger(self.settings.budget), self.settings.budget)
 
     async def recorded_calls(self, record: RunRecord, lease: Lease | None) -> "tuple[ModelCalls, Judge | None]":
         """Models and a judge whose calls are on the record of a run: owned under this lease, or answered from it alone.
@@ -305,23 +312,11 @@ class Parts(OpenStores):
         ledger: Ledger
         ledger = await storage.replay(record.run_id) if lease is None else await storage.ledger(record, lease)
         judges = parts_on_record(record.inputs.get("judge")) if had else await self._judges.parts(self.settings)
-        calls = self._called(model, ledger, record.budget)
-        return calls, judge_of(judges, calls, lambda other: self._called(other, ledger, record.budget), ledger)
+        calls = self._calls_on(model, ledger, record.budget)
+        return calls, judge_of(judges, calls, lambda other: self._calls_on(other, ledger, record.budget), ledger)
 
-    def _called(self, model: LanguageModel, ledger: Ledger, budget: Budget) -> "ModelCalls":
-        from pincite.llm.calls import RecordedCalls
-        from pincite.wiring.roles import efforts_of, secrets_of
-
-        return RecordedCalls(
-            model,
-            ledger,
-            NullModel(),
-            self.clock,
-            budget=budget,
-            retries=self.settings.llm_retries,
-            efforts=efforts_of(self.settings),
-            secrets=secrets_of(self.settings),
-        )
+    def _calls_on(self, model: LanguageModel, ledger: Ledger, budget: Budget) -> "ModelCalls":
+        return recorded_calls(self.settings, model, ledger, NullSink(), self.clock, budget)
 
     async def events(self, record: RunRecord, topic: str) -> EventSink:
         """Where the run says what happened."""
@@ -347,7 +342,6 @@ class Parts(OpenStores):
         self, request: FetchRequest, page: FetchResult, spending: "Spending | None" = None
     ) -> FetchResult:
         """The page with Markdown that a model wrote, paid from the caller's account or the engine's; by rules else."""
-        from pincite.domain.model import ModelRole
         from pincite.fetch.extractors.cleaned import cleaned_lines
         from pincite.fetch.model_markdown import ModelMarkdown
         from pincite.runtime.ledger import PassingLedger
@@ -411,20 +405,33 @@ class Parts(OpenStores):
                     providers=sources.providers,
                     common=await self._common() if sources.providers else None,
                     cache=await self._cache(),
-                    answers=None
-                    if (peers := await self._asked_peers()) is None
-                    else answer_intake(self.settings, self.clock, peers, sources.providers),
+                    answers=await self._shared_answers(sources),
                 )
             return self._searches[key]
 
     async def _asked_peers(self) -> "Peers | None":
         """The peers of the settings, opened once, for pages and searches alike."""
+        if not self.settings.share_peers:
+            return None
+        from pincite.wiring.sharing import open_peers
+
         if not self._peers:
             self._peers = (await open_peers(self.settings, self.clock, self._kept),)
         return self._peers[0]
 
-    async def sharing(self) -> Sharing:
+    async def _shared_answers(self, sources: Sources) -> "AnswerIntake | None":
+        """What asks peers for their answers of these engines; None without peers."""
+        peers = await self._asked_peers()
+        if peers is None:
+            return None
+        from pincite.wiring.sharing import answer_intake
+
+        return answer_intake(self.settings, self.clock, peers, sources.providers)
+
+    async def sharing(self) -> "Sharing":
         """What this scope hands to others, and takes from bundles. Errors: ExtraNotInstalled, StorageUnavailable."""
+        from pincite.wiring.sharing import Sharing, signer_of
+
         storage, stores = await self._storage(), await self._page_stores()
         async with self._building:
             if self._sharing is None:
@@ -437,8 +444,10 @@ class Parts(OpenStores):
                 )
             return self._sharing
 
-    async def take_in(self, path: Path, key: str | None) -> Imported:
+    async def take_in(self, path: Path, key: str | None) -> "Imported":
         """Take in a bundle of another installation. Errors: as `Sharing.take_in`."""
+        from pincite.wiring.sharing import answer_intake
+
         sharing, fetch = await self.sharing(), await self._fetch(())
         answers = answer_intake(self.settings, self.clock, None, resolve_sources(self.settings).providers)
         return await sharing.take_in(path, fetch, answers, self._kept, key=key)

@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING
 
-from pincite.domain.errors import InvalidSetting
 from pincite.domain.frozen import dataclass
-from pincite.domain.model import RESEARCH_ROLES, Effort, ModelRole
+from pincite.domain.model import RESEARCH_ROLES, ModelRole
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Mode
 from pincite.ports import (
@@ -25,8 +24,9 @@ from pincite.research.records import LibrarySurvey
 from pincite.research.roles import Seconder
 from pincite.research.service import Roles
 from pincite.research.state import Limits
-from pincite.settings import Settings, environment_secrets
+from pincite.settings import Settings
 from pincite.wiring.fetching import scrape_usd
+from pincite.wiring.models import recorded_calls
 
 if TYPE_CHECKING:
     from pincite.ranking.ranker import PassageRanker
@@ -62,6 +62,10 @@ class Run:
     clock: Clock
     limits: Limits
     at: datetime | None = None
+
+    def calls(self, settings: Settings, model: LanguageModel) -> ModelCalls:
+        """The run's calls to a language model, on its record."""
+        return recorded_calls(settings, model, self.ledger, self.events, self.clock, self.limits.budget)
 
 
 def build_roles(
@@ -104,7 +108,7 @@ def build_roles(
     modelled = frozenset(role for role in RESEARCH_ROLES if model is not None and model.info(role))
     if model is None or not modelled:
         return rules
-    return _with_models(settings, rules, services, run, calls or run_calls(settings, run, model), modelled)
+    return _with_models(settings, rules, services, run, calls or run.calls(settings, model), modelled)
 
 
 def _seconder(rules: Roles, services: RunServices, run: Run) -> Seconder:
@@ -161,40 +165,6 @@ def limits_of(record: RunRecord, settings: Settings, *, over_web: bool) -> Limit
         fetch_deadline_s=settings.fetch_deadline_s,
         scrape_usd=scrape_usd(settings),
         search_requests=max(requests // 2, 1) if over_web and requests is not None else None,
-    )
-
-
-def secrets_of(settings: Settings) -> tuple[str, ...]:
-    """Every key and password that a model's answer must not carry."""
-    return (*settings.secrets, *environment_secrets())
-
-
-def efforts_of(settings: Settings) -> dict[str, Effort]:
-    """How long the models of a role shall think, where the settings say. Errors: InvalidSetting."""
-    known = get_args(Effort)
-    for role, effort in settings.llm_effort.items():
-        if effort not in known or role not in {str(known_role) for known_role in ModelRole}:
-            raise InvalidSetting(
-                f"llm_effort has {role} = {effort!r}",
-                hint=f"Roles: {', '.join(map(str, ModelRole))}; efforts: {', '.join(known)}.",
-                context={"setting": "llm_effort"},
-            )
-    return {role: cast("Effort", effort) for role, effort in settings.llm_effort.items()}
-
-
-def run_calls(settings: Settings, run: Run, model: LanguageModel) -> ModelCalls:
-    """The calls of one run to language models, on its record. Made once for each model."""
-    from pincite.llm.calls import RecordedCalls
-
-    return RecordedCalls(
-        model,
-        run.ledger,
-        run.events,
-        run.clock,
-        budget=run.limits.budget,
-        retries=settings.llm_retries,
-        efforts=efforts_of(settings),
-        secrets=secrets_of(settings),
     )
 
 

@@ -15,7 +15,7 @@ from pincite.domain.events import RunStatus
 from pincite.domain.frozen import dataclass
 from pincite.settings import Settings
 from pincite.wiring.parts import Parts, open_parts
-from pincite.wiring.shared import Shared
+from pincite.wiring.stores import Shared, open_shared
 
 # A run looks whether it was stopped between two calls; a model's may take that long.
 _STOP_WITHIN_S: Final = 30.0
@@ -130,7 +130,5 @@ async def _stop_runs(parts: Parts) -> None:
 
 @asynccontextmanager
 async def _opened(settings: Settings) -> AsyncIterator[tuple[Parts, Shared]]:
-    from pincite.wiring.shared import open_shared
-
     async with open_shared(settings) as shared, open_parts(settings, shared) as parts:
         yield parts, shared

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pincite.search.service import SearchOptions, SearchService
     from pincite.search.shared_answers import AnswerIntake
     from pincite.storage.service import ScopedStorage
-    from pincite.wiring.shared import CommonRedis
+    from pincite.wiring.common_redis import CommonRedis
 
 CACHE_NAME: Final = "cache.sqlite"
 LIMITS_NAME: Final = "limits.sqlite"
@@ -249,11 +249,11 @@ def _fit(name: str, settings: Settings) -> "dict[Intent, float]":
 
 def within_budget(search: "SearchService | None", ledger: Ledger, budget: Budget, *, priority: int) -> Search | None:
     """The service for a run: what a search will cost is held back before each call, and turns are waited for."""
+    if search is None:
+        return None
     from pincite.research.state import QUEUE_WAIT_S
     from pincite.search.spending import BudgetedSearch, RunSpending
 
-    if search is None:
-        return None
     queue_wait_s = budget.deadline_s or QUEUE_WAIT_S
     return BudgetedSearch(search, RunSpending(ledger, budget), priority=priority, queue_wait_s=queue_wait_s)
 

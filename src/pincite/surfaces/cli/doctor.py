@@ -254,7 +254,7 @@ def _redis(settings: "Settings") -> str:
     """Which Redis is used, and which is passed over."""
     if not settings.names_redis:
         return "in the database" if settings.database_url else "in the home"
-    from pincite.wiring.shared import redis_in_use
+    from pincite.wiring.common_redis import redis_in_use
 
     passed_over = settings.redis_url is not None and settings.upstash_redis_rest_url
     return redis_in_use(settings) + (" (UPSTASH_REDIS_REST_URL is set, too, and not used)" if passed_over else "")

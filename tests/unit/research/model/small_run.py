@@ -18,7 +18,7 @@ from pincite.research.state import Limits
 from pincite.settings import load_settings
 from pincite.testing.clock import FrozenClock
 from pincite.testing.models import Seen, composed, said
-from pincite.wiring.roles import Run, RunServices, build_roles, run_calls
+from pincite.wiring.roles import Run, RunServices, build_roles
 
 PAGES = {
     "https://tower.test/varden": (
@@ -91,7 +91,7 @@ class Small:
             web, self.fetch or _Fetch(web, self.stores), self.stores.snapshots, self.stores.documents
         )
         run = Run(self.ledger, self.events, clock, limits)
-        calls = None if model is None else run_calls(settings, run, model)
+        calls = None if model is None else run.calls(settings, model)
         judge = self.judge
         if judge is None and self.judged and model is not None and calls is not None and model.info(ModelRole.VERIFIER):
             judge = ModelJudge(calls, model.info(ModelRole.VERIFIER)[0].name)
