@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pincite.surfaces.cli.run import results
+from pincite.surfaces.cli.run import result_stream
 
 PRINTING = (("runs", "list"), ("doctor",), ("scope", "export", "local"), ("--version",), ("demo", "--help"))
 
@@ -61,7 +61,7 @@ def test_bad_input_ends_with_its_code_where_nobody_can_be_told(home: Path, argum
 
 def test_what_fails_while_results_are_printed_is_told_as_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     def printed() -> None:
-        with results() as out:
+        with result_stream() as out:
             out.write("the first line\n")
             raise TimeoutError("the site was silent")
 

@@ -137,7 +137,7 @@ def test_what_does_not_end_is_left(tmp_path: Path, name: str) -> None:
     code = f"""
 import sys, time
 import anyio, anyio.to_thread, typer
-from pincite.surfaces.cli.run import INTERRUPTS, reported, run_async
+from pincite.surfaces.cli.run import INTERRUPTS, report_errors, run_async
 
 def hang():
     print("here", file=sys.stderr, flush=True)
@@ -151,7 +151,7 @@ async def blocked():
     hang()
 
 try:
-    with INTERRUPTS.installed(), reported(as_json=False):
+    with INTERRUPTS.installed(), report_errors(as_json=False):
         {HANGS[name]}
 except typer.Exit as leave:
     sys.exit(leave.exit_code)

@@ -16,7 +16,7 @@ from pincite.runtime.system import SystemClock
 from pincite.settings import Settings, environment_names, load_settings
 from pincite.storage.database import opened_now
 from pincite.surfaces import errors
-from pincite.surfaces.cli.run import traceback_of
+from pincite.surfaces.cli.run import masked_traceback
 
 SECRETS = tuple(
     name for name, of in Settings.model_fields.items() if SecretStr in (of.annotation, *get_args(of.annotation))
@@ -39,7 +39,7 @@ def job():
     raise StorageUnavailable(f"an error that repeats {everything}", hint=everything, context={"of": everything})
 
 try:
-    with run.reported(as_json=sys.argv[2] == "json"):
+    with run.report_errors(as_json=sys.argv[2] == "json"):
         job()
 except run.typer.Exit as ended:
     sys.exit(ended.exit_code)
@@ -83,7 +83,7 @@ def test_settings_that_can_not_be_used_are_not_repeated(
             with opened_now(settings.database_url.get_secret_value(), SystemClock(), wait_s=0):  # type: ignore[union-attr]  # set three lines above
                 pass
     except PinciteError as error:
-        said = [errors.masked(error.as_dict()), traceback_of(error)]
+        said = [errors.masked(error.as_dict()), masked_traceback(error)]
     assert CANARY not in repr(said)
     assert CANARY not in errors.masked(f"it said {value % CANARY}")
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pincite.storage.database import Database
     from pincite.storage.service import SharedTables
     from pincite.storage.tool_log import TableToolLog
-    from pincite.wiring.stores import Shared
 
 # Written in batches: a reader of the log sees a call within a second.
 BEHIND_S: Final = 0.8
@@ -196,7 +195,7 @@ class Note:
     """What became of a call, told while it is under way."""
 
     request: Json
-    outcome: str = "ok"
+    outcome: str = "cancelled"  # until the block has ended: a cancellation passes no `except Exception`
     cost_usd: Decimal = Decimal(0)
     tokens_in: int = 0
     tokens_out: int = 0
@@ -207,12 +206,15 @@ class CallLog:
     """Notes every call of an engine, and reads them back. Nothing is opened before the first of either.
 
     The log is in the database where many machines use it, otherwise in a file of the home.
+
+    Args:
+        database: that of the process, if anything has opened it so far.
     """
 
-    def __init__(self, settings: Settings, shared: "Shared") -> None:
+    def __init__(self, settings: Settings, clock: Clock, database: "Callable[[], Database | None]") -> None:
         self._settings = settings
-        self._shared = shared
-        self._clock: Clock = shared.clock
+        self._clock = clock
+        self._database = database
         self._log: ToolLog | None = None
         self._stored: TableToolLog | None = None
         self._moved = False
@@ -223,8 +225,6 @@ class CallLog:
         """Note the call made within the block: when, by whom, how long it took, how it ended."""
         note = Note(request, run_id=run_id)
         at, started = self._clock.now(), self._clock.monotonic_s()
-        # Until the block says otherwise: a cancellation passes no `except`.
-        note.outcome = "cancelled"
         try:
             yield note
             if note.outcome == "cancelled":
@@ -315,8 +315,8 @@ class CallLog:
         from pincite.storage.database import opened_now
         from pincite.storage.service import SharedTables
 
-        opened, place = self._shared.opened_storage, self._settings.shared_database
-        with opened_now(place or "", self._clock) if opened is None else nullcontext(opened.database) as database:
+        opened, place = self._database(), self._settings.shared_database
+        with opened_now(place or "", self._clock) if opened is None else nullcontext(opened) as database:
             self._move_file(database)
             yield SharedTables(database, self._settings.scope)
 

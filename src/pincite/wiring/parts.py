@@ -86,7 +86,7 @@ class Parts(OpenStores):
     ) -> None:
         super().__init__(settings, shared, stores)
         self._kept = kept
-        self.log = CallLog(settings, shared)
+        self.log = CallLog(settings, self.clock, lambda: shared.opened_database)
         stores.on_close(self.log.close)
         self._libraries = OpenLibraries(settings, kept)
         self._searches: dict[tuple[Sources, str], SearchService | None] = {}

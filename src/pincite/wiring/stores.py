@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pincite.domain.page import Document
     from pincite.runtime.fallback import CountedCache
     from pincite.runtime.readers import ReaderPool
+    from pincite.storage.database import Database
     from pincite.storage.service import ScopedStorage, Storage
     from pincite.wiring.common_redis import CommonRedis
 
@@ -52,9 +53,9 @@ class Shared:
         return self._settings.shared_database is not None
 
     @property
-    def opened_storage(self) -> "Storage | None":
-        """The database, if anything needed it so far."""
-        return self._storage
+    def opened_database(self) -> "Database | None":
+        """The database, if anything has opened it so far."""
+        return None if self._storage is None else self._storage.database
 
     async def storage(self) -> "Storage":
         """The database. Errors: StorageUnavailable, StorageFull, SchemaMismatch, Locked, InvalidSetting."""

@@ -17,7 +17,7 @@ from typer.exceptions import TyperException
 from pincite.domain.errors import InvalidInput
 from pincite.domain.version import VERSION
 from pincite.runtime.call_context import Caller, called_by
-from pincite.surfaces.cli.run import INTERRUPTS, note, print_json, print_text, reported, results
+from pincite.surfaces.cli.run import INTERRUPTS, print_json, print_note, print_text, report_errors, result_stream
 from pincite.surfaces.errors import EXIT_INTERRUPTED, EXIT_OK, exit_code
 
 GREETING = """\
@@ -92,7 +92,7 @@ class Overview(Listing):
 
     def invoke(self, ctx: Any) -> Any:  # as above, and what a command returns
         """Run the command; its errors are printed."""
-        with reported(as_json="--json" in ctx.args):
+        with report_errors(as_json="--json" in ctx.args):
             return super().invoke(ctx)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # as above
@@ -160,7 +160,7 @@ def _root(
         print_text(GREETING)
 
 
-def _made(names: Iterable[str]) -> typer.Typer:
+def _build_app(names: Iterable[str]) -> typer.Typer:
     """The command line with these commands. The module of a command is loaded here and no earlier."""
     made = typer.Typer(
         name="pincite",
@@ -184,15 +184,15 @@ def _made(names: Iterable[str]) -> typer.Typer:
 
 
 @cache
-def _whole() -> typer.Typer:
-    return _made(COMMANDS)
+def _full_app() -> typer.Typer:
+    return _build_app(COMMANDS)
 
 
 # For whoever imports the application (documentation tools, tests): made when it is asked for, not with the module.
 def __getattr__(name: str) -> typer.Typer:
     """`app`: the command line with all its commands."""
     if name == "app":
-        return _whole()
+        return _full_app()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -203,12 +203,12 @@ def run(arguments: Sequence[str]) -> int:
             stream.reconfigure(errors="replace")  # a question mark tells more than a command that fails
     prepare()
     try:
-        with INTERRUPTS.installed(), called_by(Caller("cli")), results() as out, redirect_stdout(out):
+        with INTERRUPTS.installed(), called_by(Caller("cli")), result_stream() as out, redirect_stdout(out):
             named = arguments[0] if arguments else ""
             # With the name of a command as the first word only its module is imported: the others would only slow the
             # start.
             asks = COMPLETE not in os.environ and named in COMMANDS
-            app = _made((named,)) if asks else _whole()
+            app = _build_app((named,)) if asks else _full_app()
             outcome = app(args=list(arguments), standalone_mode=False, prog_name="pincite")
     except TyperException as error:
         return _usage_error(error, as_json="--json" in arguments)
@@ -230,5 +230,5 @@ def _usage_error(error: TyperException, *, as_json: bool) -> int:
         print_json({"error": refusal.as_dict()})
     elif hasattr(error, "show"):
         error.show(said := StringIO())
-        note(said.getvalue().rstrip("\n"))
+        print_note(said.getvalue().rstrip("\n"))
     return exit_code(refusal)

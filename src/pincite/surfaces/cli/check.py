@@ -11,7 +11,7 @@ import typer
 from pincite.domain.errors import PinciteError
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import BUNDLE, format_of, read_bytes, vet_output, write_file
-from pincite.surfaces.cli.run import of_engine, print_json, print_result, print_text, tell
+from pincite.surfaces.cli.run import print_error, print_json, print_result, print_text, with_engine
 from pincite.surfaces.errors import EXIT_CHECK_FAILED, EXIT_CODES, EXIT_OK, exit_code
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def check(
         result = check_stored_report(data, load_settings({"home": home}))
     else:
         settings = {"home": home, "judge": judge, "llm": llm}
-        result = of_engine(lambda engine: _judged_again(data, engine), settings)
+        result = with_engine(lambda engine: _judged_again(data, engine), settings)
     print_result(result, _render(result), as_json=as_json)
     if result.status != "passed":
         raise typer.Exit(EXIT_CHECK_FAILED)
@@ -141,7 +141,7 @@ def recheck(
         data = json.loads(read_bytes(report, _REPORT))
     except ValueError as error:
         raise InvalidInput(f"not a report: {error}", reason="not_json") from None
-    result = of_engine(lambda engine: engine.recheck(data), settings)
+    result = with_engine(lambda engine: engine.recheck(data), settings)
     if as_json:
         print_json(to_json(result))
     else:
@@ -189,13 +189,13 @@ def audit(
     if sources:
         # With its pages at hand nothing is asked for on the network, not even what is missing among them.
         settings |= {"source": tuple(f"local:{path}" for path in sources), "profile": "offline"}
-    result = of_engine(audited, settings)
+    result = with_engine(audited, settings)
     failed: PinciteError | None = None
     for path in output or ():
         try:
             write_file(path, _rendered(result, path).encode())
         except PinciteError as error:
-            tell(error)
+            print_error(error)
             failed = failed or error
     if as_json:
         print_json(plain(result))

@@ -9,13 +9,13 @@ from pincite.domain.errors import InvalidInput
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import read_text
 from pincite.surfaces.cli.run import (
-    note,
-    of_engine,
     print_json,
+    print_note,
     print_result,
     print_text,
     print_value,
     run_async,
+    with_engine,
 )
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def evaluate_judge(settings: dict[str, object], data: Path | None, *, fit: bool,
         statements = None if data is None else read_text(data, hint="Give a file of JSON Lines.")
         return await evaluate_judge(engine, statements, fit=fit)
 
-    found = of_engine(evaluated, settings)
+    found = with_engine(evaluated, settings)
     print_result(found, evaluation_text(found, fitted=fit), as_json=as_json)
 
 
@@ -116,7 +116,7 @@ def add(
         from pincite.settings import load_settings
         from pincite.wiring.judging import add_judge_model
 
-        return await add_judge_model(load_settings({"home": home}), name, revision=revision, on_progress=note)
+        return await add_judge_model(load_settings({"home": home}), name, revision=revision, on_progress=print_note)
 
     model = run_async(job)
     if as_json:
@@ -221,7 +221,7 @@ async def _figures(asked: "tuple[KnownQuestion, ...]", settings: dict[str, objec
         facts = len(answered.question.facts)
         what = f"{answered.told} of {facts} facts" if facts else "not answerable"
         ended = answered.error or ("refused" if answered.refused else f"{answered.words} words")
-        note(f"{name}: {answered.question.name}: {what}, {ended}, {answered.duration_s:.1f} s")
+        print_note(f"{name}: {answered.question.name}: {what}, {ended}, {answered.duration_s:.1f} s")
 
     async with Engine.from_settings(**settings) as engine:
         return figures_of(await ask_all(asked, engine.research, done))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pincite.domain.errors import InvalidInput, PinciteError
-from pincite.surfaces.cli.run import note, tell
+from pincite.surfaces.cli.run import print_error, print_note
 
 if TYPE_CHECKING:
     from pincite.domain.events import Json
@@ -53,7 +53,7 @@ def write_file(path: Path, data: bytes) -> None:
         path.write_bytes(data)
     except OSError as error:
         raise InvalidInput(f"{path} can't be written: {error.strerror}", hint="The run itself is kept.") from None
-    note(f"Written: {path}")
+    print_note(f"Written: {path}")
 
 
 async def write_report(engine: "Engine", report: "Report", paths: Iterable[Path]) -> PinciteError | None:
@@ -69,7 +69,7 @@ async def write_report(engine: "Engine", report: "Report", paths: Iterable[Path]
             else:
                 write_file(path, await engine.export(report, format_of(path)))
         except PinciteError as error:
-            tell(error)
+            print_error(error)
             failed = failed or error
     return failed
 

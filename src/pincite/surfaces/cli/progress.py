@@ -14,8 +14,8 @@ from pincite.domain.budget import Usage, usd_text
 from pincite.domain.citation import cut_on_word
 from pincite.domain.events import Event, EventType, Json
 from pincite.domain.reasons import reason_text
-from pincite.surfaces.cli.run import note, printable
-from pincite.surfaces.progress import Progress
+from pincite.surfaces.cli.run import print_note, printable
+from pincite.surfaces.progress import Progress, QueryLine, progress_of
 
 if TYPE_CHECKING:
     from pincite.archive import RunView
@@ -55,7 +55,7 @@ _SAID_BY = {
 def live_progress(*, verbose: bool = False) -> Iterator[Show]:
     """A function to call with each event; `verbose` prints each of them. The report itself is printed once, after."""
     if verbose:
-        yield lambda event: note(line) if (line := describe(event)) else None
+        yield lambda event: print_note(line) if (line := describe(event)) else None
     elif _in_terminal():
         with _live() as show:
             yield show
@@ -125,7 +125,7 @@ def _count(data: Mapping[str, Json], key: str, one: str) -> str:
 
 
 def _number(count: int, one: str) -> str:
-    return f"{count} {one if count == 1 else one + 's'}"
+    return f"{count:,} {one if count == 1 else one + 's'}"
 
 
 def _taken_over(record: "RunRecord") -> str:
@@ -153,16 +153,16 @@ def _few_lines() -> Iterator[Show]:
         progress.take(event)
         if event.type in (EventType.RUN_STARTED, EventType.RUN_RESUMED, EventType.LIBRARY_READ) and not named:
             named.append(event.run_id)
-            note(f"Run {event.run_id}")
+            print_note(f"Run {event.run_id}")
             if progress.library:
-                note(f"Reading {event.data.get('library')} first; what is read is kept for the next question")
+                print_note(f"Reading {event.data.get('library')} first; what is read is kept for the next question")
         elif event.type is EventType.PLAN_CREATED and not known_parts:
-            note(f"Planned: {_detail(event.type, event.data)}")
+            print_note(f"Planned: {_detail(event.type, event.data)}")
         elif 0 < known_rounds < len(progress.rounds) <= TOLD_ROUNDS:
-            note(f"Round {progress.rounds[-1].number}: {before}")
+            print_note(f"Round {progress.rounds[-1].number}: {before}")
 
     yield show
-    note(f"Done in {time.monotonic() - started:.1f} s: {progress.summary()}")
+    print_note(f"Done in {time.monotonic() - started:.1f} s: {progress.summary()}")
     _tell_trouble(progress)
 
 
@@ -194,14 +194,14 @@ def _live() -> Iterator[Show]:
             live.refresh()
 
         yield show
-    note(f"{time.monotonic() - started:.1f} s: {progress.summary()}")
+    print_note(f"{time.monotonic() - started:.1f} s: {progress.summary()}")
     _tell_trouble(progress)
 
 
 def _tell_trouble(progress: Progress) -> None:
     """What a reader of the report would take for granted and did not happen, as a model that did no work."""
     for line in progress.trouble:
-        note(line)
+        print_note(line)
 
 
 @contextmanager
@@ -219,7 +219,7 @@ def progress_line() -> Iterator[Callable[[str], None]]:
         nonlocal last_s
         if time.monotonic() - last_s >= _A_LINE_EVERY_S:
             last_s = time.monotonic()
-            note(said)
+            print_note(said)
 
     yield tell
 
@@ -246,68 +246,49 @@ def _lines(view: "RunView") -> Iterator[str]:
     yield f"{record.run_id}  {record.status}{f' ({reason_text(record.reason)})' if record.reason else ''}"
     yield f"{record.question}"
     yield f"started {record.created_at:%Y-%m-%d %H:%M:%S} UTC{_taken_over(record)}"
-    yield from _plan(view.events)
-    yield from _searches(view.events)
-    yield from _pages(view.events)
-    yield from _claims(view.events)
-    yield from _block("Gaps", (f"{_text(e, 'sub_question')}: {_text(e, 'reason')}" for e in _of(view, "gap.found")))
+    progress = progress_of(view.events)
+    pages = [page for round_ in progress.rounds for page in round_.pages]
+    yield from _block("Plan", _plan(view.events))
+    yield from _block("Searches", (_query_line(query) for round_ in progress.rounds for query in round_.queries))
+    yield from _block(
+        "Pages",
+        [
+            *(f"{page.state:<9} {page.url}{f'  ({page.why})' if page.why else ''}" for page in pages),
+            *(f"duplicate {url}  ({original})" for url, original in progress.copies.items()),
+        ],
+    )
+    yield from _block(
+        "Claims",
+        (
+            f"{claim.verdict:<12} {claim.text}{f'  [{claim.why}]' if claim.why else ''}"
+            for claim in progress.claims.values()
+        ),
+    )
+    gaps = (event for event in view.events if event.type is EventType.GAP_FOUND)
+    yield from _block("Gaps", (f"{_text(event, 'sub_question')}: {_text(event, 'reason')}" for event in gaps))
     yield from _metrics(view)
 
 
-def _of(view: "RunView", *types: str) -> Iterator[Event]:
-    return (event for event in view.events if event.type.value in types)
-
-
 def _block(title: str, lines: Iterable[str]) -> Iterator[str]:
-    # A resumed run may tell a thing twice.
-    found = list(dict.fromkeys(lines))
-    if found:
-        yield f"\n{title} ({len(found)})"
-        yield from (f"  {line}" for line in found)
+    # A resumed run may report a thing twice.
+    unique = list(dict.fromkeys(lines))
+    if unique:
+        yield f"\n{title} ({len(unique)})"
+        yield from (f"  {line}" for line in unique)
 
 
 def _plan(events: Sequence[Event]) -> Iterator[str]:
-    lines: list[str] = []
     for event in events:
         if event.type is EventType.PLAN_CREATED:
             for part in _items(event.data.get("sub_questions")):
                 if isinstance(part, dict):
-                    lines.append(str(part.get("text", "")))
-                    lines += [f"  ? {query}" for query in _items(part.get("queries"))]
-    yield from _block("Plan", lines)
+                    yield str(part.get("text", ""))
+                    yield from (f"  ? {query}" for query in _items(part.get("queries")))
 
 
-def _searches(events: Sequence[Event]) -> Iterator[str]:
-    lines = []
-    for event in events:
-        if event.type is EventType.SEARCH_COMPLETED:
-            results = event.data.get("results")
-            count = len(results) if isinstance(results, list) else results
-            lines.append(f"{_text(event, 'query')}: {count} results")
-        elif event.type is EventType.SEARCH_FAILED:
-            lines.append(
-                f"{_text(event, 'query')}: no answer, {reason_text(_text(event, 'reason'), _text(event, 'code'))}"
-            )
-    yield from _block("Searches", lines)
-
-
-def _pages(events: Sequence[Event]) -> Iterator[str]:
-    lines = []
-    for event in events:
-        state = PAGE_STATES.get(event.type)
-        if state:
-            why = reason_text(_text(event, "reason"), _text(event, "code")) or _text(event, "of")
-            lines.append(f"{state:<9} {_text(event, 'url')}{f'  ({why})' if why else ''}")
-    yield from _block("Pages", lines)
-
-
-def _claims(events: Sequence[Event]) -> Iterator[str]:
-    lines = []
-    for event in events:
-        if event.type in (EventType.CLAIM_VERIFIED, EventType.CLAIM_REJECTED):
-            reasons = "; ".join(str(reason) for reason in _items(event.data.get("reasons")))
-            lines.append(f"{_text(event, 'verdict'):<12} {_text(event, 'text')}{f'  [{reasons}]' if reasons else ''}")
-    yield from _block("Claims", lines)
+def _query_line(query: QueryLine) -> str:
+    outcome = f"no answer, {query.failure}" if query.results is None else _number(query.results, "result")
+    return f"{query.text}: {outcome}"
 
 
 def _metrics(view: "RunView") -> Iterator[str]:

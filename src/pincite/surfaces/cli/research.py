@@ -15,7 +15,7 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.requests import ResearchRequest
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import BUNDLE, format_of, read_text, report_formats, vet_output, write_report
-from pincite.surfaces.cli.run import note, print_bytes, print_json, print_text, run_async, tell, typed
+from pincite.surfaces.cli.run import print_bytes, print_error, print_json, print_note, print_text, read_stdin, run_async
 from pincite.surfaces.errors import EXIT_CHECK_FAILED, EXIT_CODES, exit_code
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def research(
         vet_output(path, report_formats(), BUNDLE if path is bundle else None)
     asked.constraints()
     if asked.question == "-":
-        asked = replace(asked, question=typed())
+        asked = replace(asked, question=read_stdin())
     if plan is not None:
         shown = run_async(lambda: planned(overrides, asked, plan), lambda: how_to_resume(started))
         if isinstance(shown, str):
@@ -78,7 +78,7 @@ def research(
         print_json({"run_id": answer, "status": "queued"})
     else:
         print_text(answer)
-        note(f"Queued. `pincite worker` executes it; see: pincite runs show {answer}")
+        print_note(f"Queued. `pincite worker` executes it; see: pincite runs show {answer}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def print_estimate(estimate: "Estimate | None", cap_usd: "Decimal | None") -> No
         return
     price = "at a price nobody knows" if estimate.cost_usd is None else f"about ${estimate.cost_usd:.3f}"
     cap = "" if cap_usd is None else f"; the cap is ${cap_usd}"
-    note(
+    print_note(
         f"Estimate: up to {estimate.calls} calls to the model, {estimate.tokens_in:,} tokens in and "
         f"{estimate.tokens_out:,} out, {price}{cap}."
     )
@@ -187,15 +187,15 @@ def present(answer: Answer, *, hint: bool = True) -> None:
     # What the models of a run really used, beside what was estimated.
     used = report.metrics
     if used.tokens_in:
-        note(f"Used: {used.tokens_in:,} tokens in and {used.tokens_out:,} out, ${used.cost_usd:.4f} in all.")
+        print_note(f"Used: {used.tokens_in:,} tokens in and {used.tokens_out:,} out, ${used.cost_usd:.4f} in all.")
     if hint and report.claims:
-        note(f"Every sentence with its passage: pincite runs export {report.run_id} -o report.html")
+        print_note(f"Every sentence with its passage: pincite runs export {report.run_id} -o report.html")
     if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:
-        note("No passage was found that surely answers this [INSUFFICIENT_EVIDENCE]. Try other sources.")
+        print_note("No passage was found that surely answers this [INSUFFICIENT_EVIDENCE]. Try other sources.")
         raise typer.Exit(EXIT_CODES["INSUFFICIENT_EVIDENCE"])
     if failed is not None:
         if isinstance(failed, CoverageNotMet):  # a file that was not written was told when that was tried
-            tell(failed)
+            print_error(failed)
         raise typer.Exit(exit_code(failed))
 
 
@@ -227,7 +227,7 @@ def demo(
     assert not isinstance(answer, str), "a demo is never left to workers"
     present(answer, hint=False)
     if not as_json:
-        note(NEXT.format(file=output))
+        print_note(NEXT.format(file=output))
 
 
 def writable_home(home: Path | None) -> Path | None:
@@ -241,7 +241,7 @@ def writable_home(home: Path | None) -> Path | None:
     if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
         return None
     kept = Path(tempfile.mkdtemp(prefix="pincite-"))
-    note(f"{wanted} can't be written; runs are kept in {kept} for now. Set PINCITE_HOME to keep them.")
+    print_note(f"{wanted} can't be written; runs are kept in {kept} for now. Set PINCITE_HOME to keep them.")
     return kept
 
 
@@ -270,12 +270,14 @@ def batch(
     }
     shown = [-1]
 
-    def tell(progress: "Progress") -> None:
+    def print_progress(progress: "Progress") -> None:
         step = max(progress.total // 100, 1)
         # A line for each hundredth: a file of ten thousand questions must not scroll the terminal away.
         if progress.done // step != shown[0] or progress.done == progress.total:
             shown[0] = progress.done // step
-            note(f"{progress.done} of {progress.total} done" + (f", {progress.failed} failed" * bool(progress.failed)))
+            print_note(
+                f"{progress.done} of {progress.total} done" + (f", {progress.failed} failed" * bool(progress.failed))
+            )
 
     from pincite.engine import Engine
     from pincite.surfaces.batch import Batch, batch_name, read_items
@@ -287,7 +289,7 @@ def batch(
     async def job() -> "Progress":
         async with Engine.from_settings(**overrides) as engine:
             export_spans(engine.settings)
-            return await Batch(engine, batch_name(file), items, to).run(slots, tell, queued=queue)
+            return await Batch(engine, batch_name(file), items, to).run(slots, print_progress, queued=queue)
 
     found = run_async(job, lambda: "Stopped; the same command goes on.")
     if as_json:
@@ -296,5 +298,5 @@ def batch(
     else:
         print_text(str(to))
     if found.failed:
-        note(f"{found.failed} of {found.total} have no answer; the same command tries those again.")
+        print_note(f"{found.failed} of {found.total} have no answer; the same command tries those again.")
         raise typer.Exit(EXIT_CHECK_FAILED)

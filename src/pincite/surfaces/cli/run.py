@@ -1,4 +1,4 @@
-"""How every command runs: one event loop, one way to print an error, one exit code table, Ctrl-C within a second."""
+"""Runs commands: the event loop, Ctrl-C within a second, and what goes to stdout (results) and stderr (the rest)."""
 
 import json
 import logging
@@ -26,57 +26,57 @@ if TYPE_CHECKING:
 # For a cancelled run to store how far it came (a few milliseconds on an idle machine); a second is felt as hanging.
 GRACE_S: Final = 0.7
 _SHOW_CURSOR: Final = "\x1b[?25h"  # a live view has hidden it
-# The line to print.
-Say = Callable[[], str]
+# Makes the line that Ctrl-C prints.
+Message = Callable[[], str]
 
 
 class Interrupts:
-    """What Ctrl-C does in this process, from `installed` on."""
+    """Handles Ctrl-C in this process while `installed` is open."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.requested = False
         self._stop: Callable[[], None] | None = None
-        self._say: Say = _stopped
-        self._last_word: Say = _stopped
-        self._told = False
+        self._message: Message = lambda: "Stopped."
+        self._final_message = self._message
+        self._printed = False
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Have Ctrl-C handled here while the block runs, where that is this process's to decide."""
-        ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # as in the background of a shell
+        """Handle Ctrl-C while the block runs, unless the shell has this process ignore it (a job in the background)."""
+        ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
         if ignored or threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = signal.signal(signal.SIGINT, self._asked)
+        before = signal.signal(signal.SIGINT, self._on_signal)
         try:
             yield
         finally:
             signal.signal(signal.SIGINT, before)
 
     @contextmanager
-    def stopping(self, stop: Callable[[], None], say: Say | None = None) -> Iterator[None]:
-        """Have Ctrl-C call `stop` while the block runs, and `say` be what it prints."""
-        before = self._stop, self._say
-        self._stop, self._say = stop, say or self._say
+    def stopping(self, stop: Callable[[], None], message: Message | None = None) -> Iterator[None]:
+        """Call `stop` on Ctrl-C while the block runs, and print what `message` returns."""
+        before = self._stop, self._message
+        self._stop, self._message = stop, message or self._message
         try:
             yield
         finally:
-            self._stop, self._say = before
+            self._stop, self._message = before
 
-    def tell(self) -> None:
-        """Print the line, once. Written past Python's buffers: a signal may come in the middle of a write to them."""
-        if not self._told:
-            self._told = True
-            line = self._last_word() + "\n"
+    def print_message(self) -> None:
+        """Print the line, once, past Python's buffers: the signal may come in the middle of a write to them."""
+        if not self._printed:
+            self._printed = True
+            line = self._final_message() + "\n"
             os.write(2, (_SHOW_CURSOR + "\r" + line if os.isatty(2) else line).encode(errors="replace"))
 
-    def _asked(self, _number: int, _frame: FrameType | None) -> None:
-        if self.asked:
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        if self.requested:
             self._leave()
-        self._last_word = self._say
+        self._final_message = self._message
         if self._stop is None:
             self._leave()
-        self.asked = True
+        self.requested = True
         # A thread of its own: the main one may be in native code, where no signal reaches Python.
         grace = threading.Timer(GRACE_S, self._leave)
         grace.daemon = True
@@ -84,28 +84,24 @@ class Interrupts:
         self._stop()
 
     def _leave(self) -> NoReturn:
-        self.tell()
+        self.print_message()
         # Without clean-up: threads that hang would be waited for, and what was paid for is on record.
         os._exit(EXIT_INTERRUPTED)
 
 
-def _stopped() -> str:
-    return "Stopped."
-
-
-def give_up() -> NoReturn:
-    """What stops work that is on no event loop. Errors: KeyboardInterrupt."""
+def raise_interrupt() -> NoReturn:
+    """Stop work that runs outside of an event loop. Errors: KeyboardInterrupt."""
     raise KeyboardInterrupt
 
 
-def traceback_of(error: BaseException) -> str:
-    """The trace of a defect, without secrets."""
+def masked_traceback(error: BaseException) -> str:
+    """The traceback of a defect, without secrets."""
     return str(masked("".join(traceback.format_exception(error)))).rstrip()
 
 
 class _Masking(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        """The line, with its traceback."""
+        """The log line and its traceback, without secrets."""
         return str(masked(super().format(record)))
 
 
@@ -115,24 +111,26 @@ INTERRUPTS = Interrupts()
 _STDOUT: ContextVar[TextIO | None] = ContextVar("stdout", default=None)
 
 
-def run_async(job: Callable[[], Awaitable[T]], stopped: Say | None = None) -> T:
-    """What `job` returns; `stopped` gives the line that Ctrl-C prints. Errors: those of `job`, KeyboardInterrupt."""
+def run_async(job: Callable[[], Awaitable[T]], stopped: Message | None = None) -> T:
+    """Run `job` on an event loop. `stopped` makes the line that Ctrl-C prints. Errors: of `job`, KeyboardInterrupt."""
     import anyio
 
     kept = _STDOUT.set(sys.stdout)
     try:
         # Libraries print what they like: on stdout there is the result alone, which a program reads.
-        with INTERRUPTS.stopping(give_up, stopped), redirect_stdout(sys.stderr):
+        with INTERRUPTS.stopping(raise_interrupt, stopped), redirect_stdout(sys.stderr):
             done = anyio.run(_interruptible, job)
     finally:
         _STDOUT.reset(kept)
-    if INTERRUPTS.asked:
+    if INTERRUPTS.requested:
         raise KeyboardInterrupt
     return done[0]
 
 
-def of_engine(do: Callable[["Engine"], Awaitable[T]], settings: Mapping[str, object], stopped: Say | None = None) -> T:
-    """What `do` makes of an engine that is open with these settings; the rest as for `run_async`."""
+def with_engine(
+    do: Callable[["Engine"], Awaitable[T]], settings: Mapping[str, object], stopped: Message | None = None
+) -> T:
+    """Open an engine with these settings and return what `do` makes of it; otherwise as `run_async`."""
 
     async def job() -> T:
         from pincite.engine import Engine
@@ -143,16 +141,16 @@ def of_engine(do: Callable[["Engine"], Awaitable[T]], settings: Mapping[str, obj
     return run_async(job, stopped)
 
 
-class _Unprinted(Exception):
-    """What stdout said instead of taking something."""
+class _OutputFailed(Exception):
+    """stdout could not be written."""
 
-    def __init__(self, said: OSError) -> None:
-        super().__init__(str(said))
-        self.said = said
+    def __init__(self, cause: OSError) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
 
 
-class _Out:
-    """A stream for results, whose own failures are told from those of files, networks and terminals."""
+class _ResultStream:
+    """stdout with errors of its own, so that they can be told from those of files and networks."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -161,53 +159,53 @@ class _Out:
         return getattr(self._stream, name)
 
     @property
-    def buffer(self) -> "_Out":
+    def buffer(self) -> "_ResultStream":
         """The same for bytes."""
-        return _Out(self._stream.buffer)
+        return _ResultStream(self._stream.buffer)
 
     def write(self, data: Any) -> Any:
         """Errors: _Unprinted."""
         try:
             return self._stream.write(data)
         except OSError as error:
-            raise _Unprinted(error) from error
+            raise _OutputFailed(error) from error
 
     def flush(self) -> None:
         """Errors: _Unprinted."""
         try:
             self._stream.flush()
         except OSError as error:
-            raise _Unprinted(error) from error
+            raise _OutputFailed(error) from error
 
 
 @contextmanager
-def results() -> Iterator[TextIO]:
-    """Where results go, and nothing else: what libraries print while a command works goes to stderr.
+def result_stream() -> Iterator[TextIO]:
+    """Stdout for results. What libraries print while a command works goes to stderr.
 
-    The command ends with 0 when its reader has gone, with the code of bad input when what stdout is takes nothing.
+    Ends the command with 0 when the reader of a pipe has gone, and as for bad input when stdout can't be written.
     """
-    out = _Out(_STDOUT.get() or sys.stdout)
+    out = _ResultStream(_STDOUT.get() or sys.stdout)
     try:
         yield cast("TextIO", out)
         out.flush()
-    except _Unprinted as error:
-        _send_nowhere(out)
-        if isinstance(error.said, BrokenPipeError):  # `pincite ... | head` has read enough
+    except _OutputFailed as error:
+        _discard_output(out)
+        if isinstance(error.cause, BrokenPipeError):  # `pincite ... | head` has read enough
             raise typer.Exit(EXIT_OK) from None
-        unprinted = InvalidInput(f"stdout can't be written: {error.said.strerror}", hint="What was stored is kept.")
-        tell(unprinted)
-        raise typer.Exit(exit_code(unprinted)) from None
+        failure = InvalidInput(f"stdout can't be written: {error.cause.strerror}", hint="What was stored is kept.")
+        print_error(failure)
+        raise typer.Exit(exit_code(failure)) from None
 
 
-def _send_nowhere(stream: Any) -> None:
-    """Have the stream take all from now on: what is still held back would fail again when the process ends."""
+def _discard_output(stream: Any) -> None:
+    """Redirect the stream to nowhere: what is still in its buffer would fail again when the process ends."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 
 async def _interruptible(job: Callable[[], Awaitable[T]]) -> list[T]:
-    """What `job` returns, or nothing when Ctrl-C cancelled it. Errors: what `job` raises, unless it was cancelled.
+    """The result of `job` as a list; an empty one when Ctrl-C cancelled it. Errors: those of `job`, unless cancelled.
 
     A cancel scope, and not the task, is cancelled: that of a task happens a single time, which a task group that ends
     at that moment loses.
@@ -227,74 +225,79 @@ async def _interruptible(job: Callable[[], Awaitable[T]]) -> list[T]:
         try:
             done.append(await job())
         except Exception:
-            if not INTERRUPTS.asked:
+            if not INTERRUPTS.requested:
                 raise
     return done
 
 
 @contextmanager
-def reported(*, as_json: bool) -> Iterator[None]:
-    """Have an error of the block printed, for a person or a program, and end the process with its code; Ctrl-C: 130."""
-    # A process that has no logs of its own: Python prints warnings of libraries then.
+def report_errors(*, as_json: bool) -> Iterator[None]:
+    """Print an error of the block, as text or JSON, and end the process with its exit code (130 after Ctrl-C)."""
+    # Without logging set up Python prints the warnings of libraries itself.
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(_Masking())
     try:
-        with INTERRUPTS.stopping(give_up), first_failure():
+        with INTERRUPTS.stopping(raise_interrupt), first_failure():
             yield
     except PinciteError as error:
-        _fail(error, as_json=as_json)
+        _exit_with(error, as_json=as_json)
     except KeyboardInterrupt:
-        INTERRUPTS.tell()
+        INTERRUPTS.print_message()
         raise typer.Exit(EXIT_INTERRUPTED) from None
-    except (typer.Exit, typer.Abort, TyperException, _Unprinted):  # the last: of --help, told by `results` around it
+    except (
+        typer.Exit,
+        typer.Abort,
+        TyperException,
+        _OutputFailed,
+    ):  # `result_stream` reports the last
         raise
     except Exception as error:  # the border of the process: a defect becomes a typed error, its trace goes to stderr
-        note(traceback_of(error))
-        _fail(Internal(f"{type(error).__name__}: {error}"), as_json=as_json)
+        print_note(masked_traceback(error))
+        _exit_with(Internal(f"{type(error).__name__}: {error}"), as_json=as_json)
 
 
-def _fail(error: PinciteError, *, as_json: bool) -> NoReturn:
+def _exit_with(error: PinciteError, *, as_json: bool) -> NoReturn:
     """Print `error` for a person (stderr) or a program (stdout) and leave with its exit code."""
     if as_json:
-        print_json({"error": _sayable(error.as_dict(), error)})
+        print_json({"error": _masked_text(error.as_dict(), error)})
     else:
-        tell(error)
+        print_error(error)
     raise typer.Exit(exit_code(error))
 
 
-def tell(error: PinciteError) -> None:
-    """Say on stderr what failed and what to do."""
-    note(_sayable(f"Error: {error.message} [{error.code}]", error))
+def print_error(error: PinciteError) -> None:
+    """Print on stderr what failed and what to do about it."""
+    print_note(_masked_text(f"Error: {error.message} [{error.code}]", error))
     if error.hint:
-        note(_sayable(f"Hint: {error.hint}", error))
+        print_note(_masked_text(f"Hint: {error.hint}", error))
     if isinstance(error, Internal):
-        note(f"Reason: {error.reason}")
+        print_note(f"Reason: {error.reason}")
 
 
-def _sayable(value: T, error: PinciteError) -> T:
-    """The value without secrets. That no file can be opened holds none, and the mask would have to open its modules."""
-    said: T = value if isinstance(error, TooManyOpenFiles) else masked(value)
-    return said
+def _masked_text(value: T, error: PinciteError) -> T:
+    """The value without secrets, unless no file can be opened any more: masking would have to open modules."""
+    result: T = value if isinstance(error, TooManyOpenFiles) else masked(value)
+    return result
 
 
-def note(text: str) -> None:
-    """A line on stderr, control characters of page text made harmless; nothing where stderr takes none."""
+def print_note(text: str) -> None:
+    """Print a line on stderr, without control characters of page text. A stderr that can't be written is ignored."""
     try:
         sys.stderr.write(printable(text) + "\n")
         sys.stderr.flush()
-    except OSError:  # a run that was paid for ends with its result, whether anybody reads how it went
-        _send_nowhere(sys.stderr)
+    except OSError:  # a run that was paid for still prints its result
+        _discard_output(sys.stderr)
 
 
-def confirmed(question: str) -> bool:
-    """Whether a person says yes. Asked on stderr: typer's own question leaves a space on stdout."""
+def confirm(question: str) -> bool:
+    """Ask for a yes on stderr; typer's own question leaves a space on stdout."""
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
-def typed() -> str:
-    """What came on stdin, as UTF-8 with or without its mark, else as the terminal's encoding has it."""
+def read_stdin() -> str:
+    """All of stdin as text: UTF-8 with or without a byte order mark, else in the terminal's encoding."""
     data = sys.stdin.buffer.read()
     try:
         return data.decode("utf-8-sig")
@@ -303,39 +306,39 @@ def typed() -> str:
 
 
 def print_text(text: str) -> None:
-    """The result on stdout, ending in one line end."""
-    with results() as out:
+    """Print a result on stdout, ending in one line break."""
+    with result_stream() as out:
         out.write(printable(text).rstrip("\n") + "\n")
 
 
 def print_bytes(data: bytes) -> None:
-    """A file on stdout: text made harmless and ending in one line end, anything else as it is."""
+    """Print a file on stdout: text without control characters, anything else as it is."""
     try:
         print_text(data.decode("utf-8-sig").replace("\r\n", "\n"))
     except UnicodeDecodeError:
-        with results() as out:
+        with result_stream() as out:
             out.buffer.write(data)
 
 
 def print_json(value: object) -> None:
-    """The result on stdout as one JSON object."""
-    with results() as out:
+    """Print a result on stdout as one JSON object."""
+    with result_stream() as out:
         out.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
 
 
 def print_value(value: object) -> None:
-    """A value of ours on stdout, in the JSON that other programs get."""
+    """Print a value on stdout in the JSON shape that programs get."""
     from pincite.domain.codec import to_json
 
     print_json(to_json(value, outside=True))
 
 
-def print_result(value: object, said: str, *, as_json: bool) -> None:
-    """A result on stdout: as JSON the value, to people what is said of it."""
+def print_result(value: object, text: str, *, as_json: bool) -> None:
+    """Print a result on stdout: the value as JSON, or the text."""
     if as_json:
         print_value(value)
     else:
-        print_text(said)
+        print_text(text)
 
 
 def printable(text: str) -> str:

@@ -9,7 +9,7 @@ from pincite.domain.events import EventNames, EventType, RunStatus, event_name
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.check import Evidence
 from pincite.surfaces.cli.files import BUNDLE, format_of, read_schema, report_formats, vet_output, write_file
-from pincite.surfaces.cli.run import of_engine, print_bytes, print_json, print_result, print_text
+from pincite.surfaces.cli.run import print_bytes, print_json, print_result, print_text, with_engine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ def list_runs(
     as_json: options.Json = False,
 ) -> None:
     """List the newest runs."""
-    records = of_engine(lambda engine: engine.runs(limit, status=status), {"home": home})
+    records = with_engine(lambda engine: engine.runs(limit, status=status), {"home": home})
     lines = [f"{run.run_id}  {run.created_at:%Y-%m-%d %H:%M}  {run.status:<22} {run.question}" for run in records]
     none = "No runs yet." if status is None else f"No run is {status}."
     print_result(records, "\n".join(lines) or none, as_json=as_json)
@@ -65,14 +65,14 @@ def show(
     from pincite.surfaces.requests import part_json
 
     def view() -> "RunView":
-        return of_engine(lambda engine: engine.view(run_id), {"home": home})
+        return with_engine(lambda engine: engine.view(run_id), {"home": home})
 
     if trace:
         _show_trace(run_id, home, as_json=as_json)
     elif part == "answer":
-        print_json(of_engine(lambda engine: engine.answer(run_id), {"home": home}))
+        print_json(with_engine(lambda engine: engine.answer(run_id), {"home": home}))
     elif part is not None:
-        print_json(part_json(of_engine(lambda engine: engine.report(run_id), {"home": home}), part))
+        print_json(part_json(with_engine(lambda engine: engine.report(run_id), {"home": home}), part))
     elif as_json:
         shown = cast("dict[str, Json]", to_json(view(), outside=True))
         for event in cast("list[dict[str, Json]]", shown["events"]):
@@ -89,7 +89,7 @@ def _show_trace(run_id: str, home: Path | None, *, as_json: bool) -> None:
 
     from pincite.surfaces.cli.progress import render_trace, trace_json
 
-    view, calls = of_engine(traced, {"home": home})
+    view, calls = with_engine(traced, {"home": home})
     if as_json:
         print_json(trace_json(view.record, view.events, calls))
     else:
@@ -110,7 +110,7 @@ def resume(
             report, unmet = await ended(engine, run_id, watch)
         return report, await engine.export(report, "json" if as_json else "md"), unmet
 
-    answer = of_engine(resumed, {"home": home}, stopped=lambda: how_to_resume([run_id]))
+    answer = with_engine(resumed, {"home": home}, stopped=lambda: how_to_resume([run_id]))
     present(answer, hint=not as_json)
 
 
@@ -133,7 +133,7 @@ def retry(
         found = named or [record.run_id for record in await engine.runs(_RETRIED_MAX, status=RunStatus.DEAD_LETTER)]
         return [found_id for found_id in found if await engine.queue(found_id)]
 
-    queued = of_engine(retried, {"home": home})
+    queued = with_engine(retried, {"home": home})
     taken = "Workers of this home take it: pincite worker --until-idle"
     lines = [*(f"{queued_id} waits for a worker." for queued_id in queued), taken]
     print_result({"queued": queued}, "\n".join(lines) if queued else "No run is to be tried again.", as_json=as_json)
@@ -161,7 +161,7 @@ def replay(
         filled = None if schema is None else await engine.structure(again, schema, from_record=True)
         return stored.run_id, same, filled
 
-    replayed, same, filled = of_engine(made_again, {"home": home})
+    replayed, same, filled = with_engine(made_again, {"home": home})
     if schema is not None:
         print_json({"run_id": replayed, "same": same, **(filled if isinstance(filled, dict) else {})})
     else:
@@ -179,7 +179,7 @@ def cancel(run_id: RunId, home: options.Home = None, as_json: options.Json = Fal
         status = await engine.cancel(run_id)
         return (await engine.run(run_id)).run_id, status
 
-    cancelled, status = of_engine(stopped, {"home": home})
+    cancelled, status = with_engine(stopped, {"home": home})
     said = f"{cancelled} was asked to stop." if status == RunStatus.RUNNING else f"{cancelled} is {status}."
     print_result({"run_id": cancelled, "status": status}, said, as_json=as_json)
 
@@ -213,7 +213,7 @@ def export(
         made = await engine.export(await engine.report(run_id), wanted)
         return restyle(made.decode(), "[n](citation:n)").encode() if (wanted, marks) == ("md", "linked") else made
 
-    data = of_engine(written, {"home": home})
+    data = with_engine(written, {"home": home})
     if output is None:
         print_bytes(data)
     else:
@@ -223,5 +223,5 @@ def export(
 @app.command()
 def delete(run_id: RunId, home: options.Home = None, as_json: options.Json = False) -> None:
     """Delete a run, its events, claims and the pages only it uses."""
-    deleted = of_engine(lambda engine: engine.delete(run_id), {"home": home})
+    deleted = with_engine(lambda engine: engine.delete(run_id), {"home": home})
     print_result({"deleted": deleted}, f"Deleted {deleted}.", as_json=as_json)

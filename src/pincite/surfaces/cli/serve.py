@@ -15,7 +15,7 @@ from pincite.runtime.system import needing
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import vet_output
 from pincite.surfaces.cli.research import writable_home
-from pincite.surfaces.cli.run import note, of_engine, print_json, print_result, print_text, run_async
+from pincite.surfaces.cli.run import print_json, print_note, print_result, print_text, run_async, with_engine
 from pincite.surfaces.errors import EXIT_INTERRUPTED
 from pincite.surfaces.listening import bound
 
@@ -38,7 +38,7 @@ def serve(
 ) -> None:
     """Serve the web pages and the HTTP API, also in the shapes of Tavily, Firecrawl and OpenAI."""
     said = f"Serving on {origin(host, port)} (the API: /docs). Ctrl-C stops; runs can be resumed."
-    server().serve(host, port, home, ready=lambda: note(said), work=work)
+    server().serve(host, port, home, ready=lambda: print_note(said), work=work)
 
 
 def origin(host: str, port: int) -> str:
@@ -65,7 +65,7 @@ def create(
         print_json({"name": name, "scope": scope or name, **limits, "key": secret})
         return
     print_text(secret)
-    note("This is the only time the key is shown.")
+    print_note("This is the only time the key is shown.")
 
 
 @keys_app.command("list")
@@ -119,10 +119,10 @@ def ui(
     serving = server()
     with bound(port) as listening:
         pages = serving.own_pages(writable_home(home), listening)
-        note(f"Open {pages.address}")
-        note("Only this machine, and only who has this address, gets in. Ctrl-C stops.")
+        print_note(f"Open {pages.address}")
+        print_note("Only this machine, and only who has this address, gets in. Ctrl-C stops.")
         if browser and not opened(pages.address):
-            note("No browser was found to open it in: open the address yourself.")
+            print_note("No browser was found to open it in: open the address yourself.")
         pages.serve()
 
 
@@ -156,7 +156,7 @@ def mcp(
         server.serve(profile, home, source)
     else:
         said = f"Serving on {origin('127.0.0.1', port)}/mcp. Ctrl-C stops."
-        server.serve_http(profile, port, home, source, ready=lambda: note(said))
+        server.serve_http(profile, port, home, source, ready=lambda: print_note(said))
 
 
 def worker(
@@ -171,7 +171,7 @@ def worker(
 
     def on_end(run_id: str, status: "RunStatus | None") -> None:
         ended[run_id] = str(status or "handed on")
-        note(f"{run_id}  {ended[run_id]}")
+        print_note(f"{run_id}  {ended[run_id]}")
 
     async def job() -> None:
         import anyio
@@ -189,7 +189,7 @@ def worker(
             tasks.start_soon(stop_on_signal, stopping)
             if until_idle:
                 tasks.start_soon(found.stop_when_idle, stopping)
-            note(f"Working, {slots} runs at a time. SIGTERM or Ctrl-C stops; nothing is lost.")
+            print_note(f"Working, {slots} runs at a time. SIGTERM or Ctrl-C stops; nothing is lost.")
             await found.run(stopping)
             tasks.cancel_scope.cancel()
 
@@ -210,7 +210,7 @@ async def stop_on_signal(stopping: "anyio.Event") -> None:
             if stopping.is_set():
                 # Not `sys.exit`: threads that wait for a page would keep the process.
                 os._exit(EXIT_INTERRUPTED)
-            note("Stopping: runs end or are handed on. Once more to leave at once.")
+            print_note("Stopping: runs end or are handed on. Once more to leave at once.")
             stopping.set()
 
 
@@ -224,7 +224,7 @@ share_app = typer.Typer(
 @share_app.command("key")
 def share_key(home: options.Home = None, as_json: options.Json = False) -> None:
     """Print the public key by which others know this installation; made at first use."""
-    found = of_engine(lambda engine: engine.share_key(), {"home": home})
+    found = with_engine(lambda engine: engine.share_key(), {"home": home})
     print_result({"key": found}, found, as_json=as_json)
 
 
@@ -236,11 +236,11 @@ def share_export(
 ) -> None:
     """Write a signed bundle of the captures and search answers that may be shared."""
     vet_output(file)
-    made = of_engine(lambda engine: engine.share_export(file), {"home": home})
+    made = with_engine(lambda engine: engine.share_export(file), {"home": home})
     said = f"{file}: {made.captures} captures and {made.answers} search answers, {made.size_bytes} bytes"
     print_result(made, f"{said}\nsigned with {made.key}", as_json=as_json)
     if not as_json:
-        note(_counted("Not shared", made.kept_back))
+        print_note(_counted("Not shared", made.kept_back))
 
 
 @share_app.command("import")
@@ -253,11 +253,11 @@ def share_import(
     as_json: options.Json = False,
 ) -> None:
     """Take in a bundle of another installation; every item is checked again here."""
-    taken = of_engine(lambda engine: engine.share_import(file, key=signed_by), {"home": home})
+    taken = with_engine(lambda engine: engine.share_import(file, key=signed_by), {"home": home})
     said = f"{taken.captures} captures and {taken.answers} search answers of {taken.shared_by}"
     print_result(taken, said, as_json=as_json)
     if not as_json:
-        note(_counted("Refused", taken.refused))
+        print_note(_counted("Refused", taken.refused))
 
 
 @share_app.command("serve")
@@ -273,7 +273,7 @@ def share_serve(
 
     serving = server()
     vet_scope(load_settings({"home": home}))
-    serving.serve_peer(host, port, home, ready=lambda: note(f"Sharing on {origin(host, port)}. Ctrl-C stops."))
+    serving.serve_peer(host, port, home, ready=lambda: print_note(f"Sharing on {origin(host, port)}. Ctrl-C stops."))
 
 
 def _counted(what: str, reasons: Mapping[str, int]) -> str:

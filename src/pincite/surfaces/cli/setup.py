@@ -15,7 +15,7 @@ import typer
 from pincite.domain.errors import InvalidInput, ModelUnavailable
 from pincite.runtime.system import replace_file
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.run import note, print_json, print_text, run_async
+from pincite.surfaces.cli.run import print_json, print_note, print_text, run_async
 
 if TYPE_CHECKING:
     from pincite.surfaces.cli.doctor import Tried
@@ -55,7 +55,7 @@ def setup(
 
     tried = run_async(attempt)
     for one in tried:
-        note(f"{one.name}: {one.said}")
+        print_note(f"{one.name}: {one.said}")
     failed = [one for one in tried if one.failure is not None]
     if failed:
         names = ", ".join(one.name for one in failed)
@@ -65,7 +65,7 @@ def setup(
     if as_json:
         print_json({"file": str(place), "settings": wanted, "tried": {one.name: one.said for one in tried}})
         return
-    note(f"Written: {place} (only you can read it; it holds no key)")
+    print_note(f"Written: {place} (only you can read it; it holds no key)")
     print_text('Next: pincite research "..." -o report.html')
 
 
@@ -95,7 +95,7 @@ def interview() -> dict[str, object]:
     """The settings that somebody at a terminal wants."""
     from pincite.wiring.models import key_setting
 
-    note("Enter leaves a question out. Keys are never written into the file.")
+    print_note("Enter leaves a question out. Keys are never written into the file.")
     model = _ask("Language model, as in openai:gpt-5-mini or ollama:qwen3 (none needs no key):")
     found = named(model, "", "", ())
     setting = key_setting(model)
@@ -150,7 +150,7 @@ def _keep_key(setting: str) -> dict[str, object]:
     if find_spec("keyring") is None:
         # For this process alone, so that the test call has it.
         os.environ[variable] = secret
-        note(f"There is no keyring here. Put this into your shell's profile: export {variable}=...")
+        print_note(f"There is no keyring here. Put this into your shell's profile: export {variable}=...")
         return {}
     keyring: Any = import_module("keyring")
     keyring.set_password(SERVICE, setting, secret)

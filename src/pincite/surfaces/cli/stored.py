@@ -13,15 +13,15 @@ from pincite.runtime.system import install_extra
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import vet_output
 from pincite.surfaces.cli.run import (
-    confirmed,
-    note,
-    of_engine,
+    confirm,
     print_json,
+    print_note,
     print_result,
     print_text,
     print_value,
-    results,
+    result_stream,
     run_async,
+    with_engine,
 )
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def index(
             return [await engine.index(path, vectors=not words_only, progress=told) for path in paths]
 
     stopped = "Stopped; pages that were indexed are kept. The same command goes on."
-    summaries = of_engine(indexed, {"home": home}, stopped=lambda: stopped)
+    summaries = with_engine(indexed, {"home": home}, stopped=lambda: stopped)
     if as_json:
         print_value(summaries)
         return
@@ -77,17 +77,17 @@ def index(
             f"in {summary.seconds:.1f} s" + (f"; {_number(summary.vectors, 'vector')} made" if summary.vectors else "")
         )
         for skipped in summary.skipped[:SKIPPED_SHOWN]:
-            note(f"  {skipped_line(skipped)}")
+            print_note(f"  {skipped_line(skipped)}")
         if len(summary.skipped) > SKIPPED_SHOWN:
-            note(f"  and {len(summary.skipped) - SKIPPED_SHOWN} more; --json lists all")
+            print_note(f"  and {len(summary.skipped) - SKIPPED_SHOWN} more; --json lists all")
         for line in not_read(summary):
-            note(f"  {line}")
+            print_note(f"  {line}")
         if any(skipped.reason == ExtraNotInstalled.default_reason for skipped in summary.skipped):
-            note(f"  to read Office files: {install_extra('office')}; then the same command again")
+            print_note(f"  to read Office files: {install_extra('office')}; then the same command again")
     if any(summary.pages for summary in summaries):
-        note('Now: pincite research "..." uses it without --source.')
+        print_note('Now: pincite research "..." uses it without --source.')
     else:
-        note("No page was found there. What can be read: HTML, Markdown, text, PDF, Office files, WARC, WACZ.")
+        print_note("No page was found there. What can be read: HTML, Markdown, text, PDF, Office files, WARC, WACZ.")
 
 
 def _number(count: int, one: str) -> str:
@@ -123,7 +123,7 @@ _MEGABYTE = 1_000_000
 @cache_app.command()
 def stats(home: options.Home = None, as_json: options.Json = False) -> None:
     """Print what cached answers and captured pages take up."""
-    held = of_engine(lambda engine: engine.cache_stats(), {"home": home})
+    held = with_engine(lambda engine: engine.cache_stats(), {"home": home})
     cached = f"cache: {held.entries} entries, {held.size_bytes / _MEGABYTE:.1f} MB"
     captured = f"captured pages: {held.captured_bytes / _MEGABYTE:.1f} MB, compressed"
     print_result(held, f"{cached}\n{captured}", as_json=as_json)
@@ -132,7 +132,7 @@ def stats(home: options.Home = None, as_json: options.Json = False) -> None:
 @cache_app.command()
 def clear(home: options.Home = None, as_json: options.Json = False) -> None:
     """Empty the cache and forget pages that no run refers to; runs and reports stay whole."""
-    gone = of_engine(lambda engine: engine.clear_cache(), {"home": home})
+    gone = with_engine(lambda engine: engine.clear_cache(), {"home": home})
     said = f"Removed {gone.entries} cache entries and {gone.captures} captures that no run refers to."
     print_result(gone, said, as_json=as_json)
 
@@ -160,7 +160,7 @@ def export(
             vet_output(output)
         rows = 0
         exported = aclosing(export_scope(load_settings({"home": home, "scope": user})))
-        with results() if output is None else output.open("w", encoding="utf-8") as out:
+        with result_stream() if output is None else output.open("w", encoding="utf-8") as out:
             async with exported as lines:
                 async for line in lines:
                     out.write(line + "\n")
@@ -170,7 +170,7 @@ def export(
     rows = run_async(job)
     if as_json and output is not None:
         print_json({"scope": user, "rows": rows, "output": str(output)})
-    note(f"{rows} rows of {user}.")
+    print_note(f"{rows} rows of {user}.")
 
 
 @scope_app.command()
@@ -181,8 +181,8 @@ def delete(
     as_json: options.Json = False,
 ) -> None:
     """Remove all that is kept of a user: runs, reports, pages, cache, log. It can't be undone."""
-    if not yes and not confirmed(f"Remove everything of {user}?"):
-        note("Nothing was removed.")
+    if not yes and not confirm(f"Remove everything of {user}?"):
+        print_note("Nothing was removed.")
         raise typer.Abort
 
     async def job() -> "Removed":
@@ -196,7 +196,7 @@ def delete(
     said = f"Removed {went.rows} rows, {went.cache_entries} cached answers and {went.logged_calls} logged calls."
     print_result({"scope": user, **counts}, said, as_json=as_json)
     if not as_json:
-        note("API keys of this user still open an empty scope; revoke them with: pincite keys revoke NAME")
+        print_note("API keys of this user still open an empty scope; revoke them with: pincite keys revoke NAME")
 
 
 @scope_app.command()
@@ -227,7 +227,7 @@ def log(
     as_json: options.Json = False,
 ) -> None:
     """List the calls that were made: when, by which surface, what came of them, time and money."""
-    found = of_engine(lambda engine: engine.log(limit, tool=tool, run_id=run_id, session_id=session), {"home": home})
+    found = with_engine(lambda engine: engine.log(limit, tool=tool, run_id=run_id, session_id=session), {"home": home})
     print_result(found, "\n".join(map(_line, found)) or "No calls on record.", as_json=as_json)
 
 

@@ -13,7 +13,7 @@ from pincite.domain.reasons import reason_text
 from pincite.domain.requests import SearchRequest
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import read_bytes
-from pincite.surfaces.cli.run import note, of_engine, print_json, print_text, print_value, printable
+from pincite.surfaces.cli.run import print_json, print_note, print_text, print_value, printable, with_engine
 
 if TYPE_CHECKING:
     from pincite.domain.fetch import FetchResult
@@ -45,9 +45,9 @@ def search(
 
     settings: dict[str, object] = {"source": asked.source or None, "max_cost_usd": asked.cost_cap()}
     settings |= {"home": home, "embeddings": "none" if words_only else None}
-    response, plan = of_engine(find, settings)
+    response, plan = with_engine(find, settings)
     for line in (*plan, *(account(response) if explain else ())):
-        note(line)
+        print_note(line)
     if as_json:
         print_value(response)
     elif not response.results:
@@ -58,14 +58,14 @@ def search(
         for result in response.results:
             print_text(f"{result.rank}. {result.title}\n   {result.url}\n   {result.snippet}\n")
     for left_out in response.info.left_out if not as_json else ():
-        note(f"Left out: {left_out.url} ({reason_text(left_out.reason)})")
+        print_note(f"Left out: {left_out.url} ({reason_text(left_out.reason)})")
     local = {hit.provider for hit in response.results} <= {"local"}
     if not as_json and not explain and response.info.stale:
-        note(f"Older results: {response.info.reason}")
+        print_note(f"Older results: {response.info.reason}")
     elif not as_json and not explain and (asked.file_type or asked.in_title or local) and response.info.reason:
-        note(response.info.reason)
+        print_note(response.info.reason)
     if not as_json and not explain and not response.results and response.info.dropped:
-        note("Left out: " + ", ".join(f"{count} ({reason})" for reason, count in response.info.dropped.items()))
+        print_note("Left out: " + ", ".join(f"{count} ({reason})" for reason, count in response.info.dropped.items()))
 
 
 def account(response: "SearchResponse") -> list[str]:
@@ -116,7 +116,7 @@ def fetch(asked: FetchRequest, settings: dict[str, object], as_json: options.Jso
         given = read_bytes(file, "Give a file that you may read.")
         return await engine.parse(given, name=file.name, request=asked)
 
-    result = of_engine(read, settings)
+    result = with_engine(read, settings)
     if as_json:
         from pincite.domain.codec import to_json
 
@@ -131,7 +131,7 @@ def fetch(asked: FetchRequest, settings: dict[str, object], as_json: options.Jso
     for link in result.links:
         print_text(f"- [{link.text}]({link.url})")
     if result.next_offset is not None:
-        note(f"More: --offset {result.next_offset}")
+        print_note(f"More: --offset {result.next_offset}")
 
 
 def _file_named(text: str) -> Path | None:
@@ -203,7 +203,7 @@ def summarize(
         given = await engine.parse(read_bytes(file, "Give a file that you may read."), name=file.name)
         return await engine.summarize(given.final_url, sentences=sentences)
 
-    found = of_engine(job, settings)
+    found = with_engine(job, settings)
     if as_json:
         from pincite.surfaces.requests import summary_json
 
