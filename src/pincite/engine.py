@@ -75,6 +75,9 @@ class RunOptions:
 
 
 DEFAULT_OPTIONS = RunOptions()
+# Priorities of queued runs: what somebody waits for comes before every batch.
+INTERACTIVE_PRIORITY = 10
+BATCH_PRIORITY = 0
 
 
 class Engine(Archive):

@@ -18,14 +18,12 @@ from pincite.domain.events import Json, RunStatus
 from pincite.domain.frozen import dataclass
 from pincite.domain.requests import ResearchRequest
 from pincite.domain.search import Constraints
-from pincite.engine import Engine, RunOptions
+from pincite.engine import BATCH_PRIORITY, Engine, RunOptions
 from pincite.runtime.system import replace_file
 from pincite.surfaces.requests import read_row
 
 # A question has 20,000 characters at most (`research.service`), escaped and with its members.
 MAX_LINE_CHARS: Final = 100_000
-# Priority of batches: after what somebody waits for.
-BATCH: Final = 0
 # How often the database is asked whether workers are done; answers take minutes.
 _LOOK_S: Final = 0.5
 _LIMITS: Final = tuple(one.name for one in fields(Constraints))
@@ -33,7 +31,7 @@ _PLAIN: Final = ResearchRequest("?")
 _ROW_HINT: Final = 'Write a question on each line, as {"question": "..."}.'
 ACTIVE: Final = (RunStatus.QUEUED, RunStatus.RUNNING)
 _BROKEN_OFF: Final = (RunStatus.CANCELLED, RunStatus.FAILED, RunStatus.DEAD_LETTER)
-OnAnswer = Callable[["Progress"], None]
+OnAnswer = Callable[["BatchProgress"], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,7 @@ class Item:
 
 
 @dataclass(slots=True)
-class Progress:
+class BatchProgress:
     """How far a batch is."""
 
     total: int
@@ -95,10 +93,10 @@ class Batch:
         self._name = name
         self._items = items
         self._out = out
-        self._told = anyio.Lock()
-        self.progress = Progress(len(items))
+        self._writing = anyio.Lock()
+        self.progress = BatchProgress(len(items))
 
-    async def run(self, slots: int, on_answer: OnAnswer, *, queued: bool = False) -> Progress:
+    async def run(self, slots: int, on_answer: OnAnswer, *, queued: bool = False) -> BatchProgress:
         """Answer what is not answered, `slots` at a time; with `queued` workers do it and this waits for them.
 
         Errors: StorageUnavailable, StorageFull, ... (a question that fails alone is a line with `error`).
@@ -129,7 +127,7 @@ class Batch:
 
     async def _answer(self, item: Item, out: IO[str], on_answer: OnAnswer) -> None:
         try:
-            run_id, status = await self._stored(item, RunOptions(self._run_id(item), self._name, BATCH))
+            run_id, status = await self._stored(item, RunOptions(self._run_id(item), self._name, BATCH_PRIORITY))
             if status in (*ACTIVE, *_BROKEN_OFF):
                 await self._engine.resume(run_id)
             line = await self._line(item, run_id)
@@ -139,28 +137,28 @@ class Batch:
             if error.code in _ENDS_ALL:
                 raise
             line = {"id": item.key, "question": item.question, "run_id": self._run_id(item), "error": error.as_dict()}
-        await self._tell(line, out, on_answer)
+        await self._write(line, out, on_answer)
 
     async def _leave_to_workers(self, waiting: list[Item], out: IO[str], on_answer: OnAnswer) -> None:
         left: dict[str, Item] = {}
         for item in waiting:
             try:
-                run_options = RunOptions(self._run_id(item), self._name, BATCH, for_workers=True)
+                run_options = RunOptions(self._run_id(item), self._name, BATCH_PRIORITY, for_workers=True)
                 run_id, status = await self._stored(item, run_options)
             except PinciteError as error:
                 if error.code in _ENDS_ALL:
                     raise
-                await self._tell({"id": item.key, "question": item.question, "error": error.as_dict()}, out, on_answer)
+                await self._write({"id": item.key, "question": item.question, "error": error.as_dict()}, out, on_answer)
                 continue
             if status in _BROKEN_OFF:
-                await self._engine.queue(run_id, priority=BATCH)
+                await self._engine.queue(run_id, priority=BATCH_PRIORITY)
             left[run_id] = item
         while left:
             for run_id, item in tuple(left.items()):
                 record = await self._engine.run(run_id)
                 if record.status not in ACTIVE:
                     del left[run_id]
-                    await self._tell(await self._line(item, run_id), out, on_answer)
+                    await self._write(await self._line(item, run_id), out, on_answer)
             await anyio.sleep(_LOOK_S)
 
     async def _stored(self, item: Item, run_options: RunOptions) -> tuple[str, RunStatus]:
@@ -185,10 +183,10 @@ class Batch:
             line["answer"] = await self._engine.answer(run_id)
         return line | {"report": json.loads(await self._engine.export(view.report, "json"))}
 
-    async def _tell(self, line: Mapping[str, Any], out: IO[str], on_answer: OnAnswer) -> None:
+    async def _write(self, line: Mapping[str, Any], out: IO[str], on_answer: OnAnswer) -> None:
         text = json.dumps(line, ensure_ascii=False) + "\n"
         # One line at a time: two tasks that write side by side would tear both.
-        async with self._told:
+        async with self._writing:
             await anyio.to_thread.run_sync(_append, out, text)
         if "error" in line:
             self.progress.failed += 1
@@ -216,15 +214,10 @@ class Batch:
         return "run_" + hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:26]
 
 
-# What the next question would meet as well.
+# Errors that the next question would meet as well.
 _ENDS_ALL: Final = frozenset(
     {"STORAGE_UNAVAILABLE", "STORAGE_FULL", "SCHEMA_MISMATCH", "LIBRARY_NOT_FOUND", "INVALID_SETTING", "PROVIDER_AUTH"}
 )
-
-
-def batch_name(path: Path) -> str:
-    """The name of the batch in a file: the file's own, without its suffix."""
-    return path.stem
 
 
 def _append(out: IO[str], text: str) -> None:

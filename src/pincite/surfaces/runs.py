@@ -1,4 +1,4 @@
-"""Runs of a server: worked on here, or by others and followed from here; at the end stopped, or handed on."""
+"""Executes the runs of a server, or follows those that workers execute; at the end stops them or hands them on."""
 
 import logging
 from collections import Counter
@@ -17,7 +17,7 @@ from pincite.domain.events import Event, RunStatus
 from pincite.domain.frozen import dataclass
 from pincite.domain.records import RunRecord
 from pincite.domain.requests import ResearchRequest
-from pincite.engine import DEFAULT_OPTIONS, Engine, RunOptions
+from pincite.engine import DEFAULT_OPTIONS, INTERACTIVE_PRIORITY, Engine, RunOptions
 from pincite.runtime.concurrency import FairSlots, ResourcePool, resource_pool
 from pincite.surfaces.engines import Account, Engines, OpenEngine, ServerLimits
 from pincite.surfaces.progress import Progress
@@ -26,6 +26,19 @@ from pincite.surfaces.progress import Progress
 LOOK_EVERY_S: Final = 0.4
 # A run whose owner gave no sign for so long is nobody's. A worker takes over what a dead one left within 30 s.
 DEAD_AFTER_S: Final = 45.0
+# Asked for as a profile: the standard one, without a language model.
+EXTRACTIVE: Final = "extractive"
+# In this process; each holds its account's money set aside. More are for workers.
+MAX_WAITING_RUNS: Final = 256
+# Event streams open at a time.
+MAX_FOLLOWERS: Final = 1000
+# A stream that hears nothing looks itself whether the run has ended: its notice may have been lost.
+LOOK_AGAIN_S: Final = 15.0
+# Events that are read ahead for a reader, however slow.
+EVENTS_AT_ONCE: Final = 100
+
+log = logging.getLogger(__name__)
+D = TypeVar("D", bound="RunManager")
 
 
 def may_be_worked_on(record: RunRecord) -> bool:
@@ -33,21 +46,21 @@ def may_be_worked_on(record: RunRecord) -> bool:
     return record.status is RunStatus.RUNNING or (record.status is RunStatus.QUEUED and record.for_workers)
 
 
-async def follow_elsewhere(engine: Engine, run_id: str, told: Callable[[Event], None]) -> None:
-    """Tell the events of a run that others work on, until it has ended or nobody works on it any more.
+async def follow_elsewhere(engine: Engine, run_id: str, on_event: Callable[[Event], None]) -> None:
+    """Call `on_event` with the events of a run that others work on, until it ends or nobody works on it any more.
 
     A database that is away for a while is waited for.
 
     Errors: RunNotFound, StorageUnavailable, Locked.
     """
-    signs, last, away_since_s = _Signs(), 0, None
+    heartbeat, last, away_since_s = _Heartbeat(), 0, None
     while True:
         try:
-            going = signs.of_life(await engine.run(run_id))  # before the events: then the last one is among them
+            going = heartbeat.is_alive(await engine.run(run_id))  # before the events: then the last one is among them
             while page := await engine.events(run_id, last, EVENTS_AT_ONCE):
                 for event in page:
                     last = event.seq
-                    told(event)
+                    on_event(event)
             away_since_s = None
         except (StorageUnavailable, Locked):
             now_s = anyio.current_time()
@@ -61,14 +74,14 @@ async def follow_elsewhere(engine: Engine, run_id: str, told: Callable[[Event], 
         await anyio.sleep(LOOK_EVERY_S)
 
 
-class _Signs:
-    """Signs of life of a run: its owner touches its row every second. No two machines' clocks are compared."""
+class _Heartbeat:
+    """Whether the owner of a run is alive: it touches the run's row every second. No two clocks are compared."""
 
     def __init__(self) -> None:
         self._seen: datetime | None = None
         self._since_s = 0.0
 
-    def of_life(self, record: RunRecord) -> bool:
+    def is_alive(self, record: RunRecord) -> bool:
         """Whether somebody works on the run, or will."""
         if record.status is not RunStatus.RUNNING:
             return may_be_worked_on(record)
@@ -79,20 +92,6 @@ class _Signs:
         return now_s - self._since_s < DEAD_AFTER_S
 
 
-# Asked for as a profile: the standard one, without a language model.
-EXTRACTIVE: Final = "extractive"
-# In this process; each holds its account's money set aside. More are for workers.
-MAX_WAITING_RUNS: Final = 256
-# Event streams open at a time.
-MAX_FOLLOWERS: Final = 1000
-# A stream that hears nothing looks itself whether the run has ended: its notice may have been lost.
-LOOK_AGAIN_S: Final = 15.0
-# Events that are read ahead for a reader, however slow.
-EVENTS_AT_ONCE: Final = 100
-# Somebody waits for it: before every batch.
-INTERACTIVE: Final = 10
-
-
 def settings_of(profile: str | None) -> dict[str, str | None]:
     """The settings that a profile, or `EXTRACTIVE`, stands for."""
     return {"profile": "standard", "llm": "none"} if profile == EXTRACTIVE else {"profile": profile}
@@ -100,7 +99,7 @@ def settings_of(profile: str | None) -> dict[str, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class TaskGroups:
-    """Where a manager has its things: `base` closes last, `hosts` keep engines open, `jobs` work on runs."""
+    """The tasks of a manager: `base` closes last, `hosts` keep engines open, `jobs` execute runs."""
 
     base: ResourcePool
     hosts: TaskGroup
@@ -152,7 +151,7 @@ class RunManager:
     # ---- working on runs ----
 
     def tend(self, do: Callable[..., Coroutine[Any, Any, None]], *arguments: object) -> None:
-        """Have something done beside the runs until the end."""
+        """Run a task beside the runs until the manager closes."""
         self._jobs.start_soon(do, *arguments)
 
     def vet_room(self, owner: str) -> None:
@@ -256,12 +255,12 @@ class RunManager:
         return self._news.setdefault(run_id, anyio.Event())
 
     def progress(self, run_id: str) -> Progress | None:
-        """How far a run is that is going, as far as was told here."""
+        """How far a run is, by the events that arrived here; None when none did."""
         return self._progress.get(run_id)
 
     @asynccontextmanager
     async def attending(self, engine: Engine, run_id: str) -> AsyncIterator[None]:
-        """While the block runs, `is_going` and `news` tell of the run also when others work on it."""
+        """Have `is_going` and `news` work while the block runs also for a run that others work on."""
         watch = await self._watched(engine, run_id)
         if watch is None:
             yield
@@ -370,12 +369,12 @@ class RunManager:
     # ---- inside ----
 
     def close(self) -> None:
-        """Let engines close, and those end who tend to something."""
+        """Close the engines and end the tasks of `tend`."""
         self.closing.set()
         self.engines.close()
 
     def will_close(self) -> None:
-        """Note that runs which are broken off from now on are not stopped by anybody."""
+        """Hand runs over that are cancelled from now on: it is the process that ends, nobody stopped them."""
         self._ends = True
 
     def _hands_over_now(self) -> bool:
@@ -394,7 +393,7 @@ class RunManager:
         try:
             with scope, self.engines.in_use(engine):
                 if engine.leaves_runs_to_workers:
-                    await engine.queue(run_id, priority=INTERACTIVE)
+                    await engine.queue(run_id, priority=INTERACTIVE_PRIORITY)
                     await follow_elsewhere(engine, run_id, self._on_event)
                 else:
                     await self._execute(engine, run_id)
@@ -418,16 +417,12 @@ class RunManager:
         except anyio.get_cancelled_exc_class():
             if self._hands_over_now():
                 with anyio.CancelScope(shield=True), suppress(PinciteError):
-                    await engine.queue(run_id, priority=INTERACTIVE)
+                    await engine.queue(run_id, priority=INTERACTIVE_PRIORITY)
             raise
         try:
             await engine.resume(run_id, on_event=self._on_event, handoff=self._hands_over_now)
         finally:
             self._slots.release(user)
-
-
-log = logging.getLogger(__name__)
-D = TypeVar("D", bound=RunManager)
 
 
 @asynccontextmanager
@@ -439,9 +434,9 @@ async def open_manager(make: Callable[[TaskGroups], D]) -> AsyncIterator[D]:
             async with anyio.create_task_group() as jobs:
                 manager = make(TaskGroups(base, hosts, jobs))
                 yield manager
-                # Said before the jobs are cancelled: what breaks off from here on is handed over, not stopped.
+                # Before the jobs are cancelled: what is cancelled from here on is handed over, not stopped.
                 manager.will_close()
                 jobs.cancel_scope.cancel()
-        finally:  # whatever ended the jobs: engines stay open until they are told to close
+        finally:  # whatever ended the jobs: engines stay open until `close`
             if manager is not None:
                 manager.close()

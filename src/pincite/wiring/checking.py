@@ -129,9 +129,14 @@ def check_stored_report(data: bytes, settings: Settings) -> CheckResult:
 
     if _is_bundle(data):
         return _check_bundle(data)
+    from pincite.exports.codec import duplicate_members
+
     raw = _parsed(data)
     with _evidence(raw, settings) as evidence:
-        return _with_names(data, check_report(raw, evidence, reread=extract))
+        result = check_report(raw, evidence, reread=extract)
+    # Of a member that stands twice in an object, different readers take different ones.
+    twice = tuple(failed("report", f"has the member {name!r} twice in one object") for name in duplicate_members(data))
+    return replace(result, status=CheckStatus.FAILED, problems=(*twice, *result.problems)) if twice else result
 
 
 async def check_with_judge(data: bytes, settings: Settings, judge: Judge, at: datetime) -> CheckResult:
@@ -181,14 +186,6 @@ def _evidence(raw: Mapping[str, Json], settings: Settings) -> Iterator[EvidenceS
     else:
         with EvidenceReader(database, settings.scope) as evidence:
             yield evidence
-
-
-def _with_names(data: bytes, result: CheckResult) -> CheckResult:
-    """The result with the members that stand twice in the JSON, of which readers take different ones."""
-    from pincite.exports.codec import duplicate_members
-
-    twice = tuple(failed("report", f"has the member {name!r} twice in one object") for name in duplicate_members(data))
-    return replace(result, status=CheckStatus.FAILED, problems=(*twice, *result.problems)) if twice else result
 
 
 def _is_bundle(data: bytes) -> bool:

@@ -130,7 +130,7 @@ def _reranker(name: str, api_key: str | None, home: Path) -> Reranker:
 
 
 def _is_place(name: str) -> bool:
-    """Whether a folder or an address is meant, and not the name of a package's."""
+    """Whether a folder or an address is meant, and not a name that a package registered."""
     return "/" in name or "\\" in name or name.startswith((".", "~"))
 
 
@@ -165,16 +165,9 @@ def _reporting(library: str, on_pages: OnPages) -> Callable[[int, str], None]:
     return progress
 
 
-def _learn_shipped(path: Path, settings: Settings) -> None:
-    """Keep the vectors that come with the bundled pages, when those were just read."""
-    vectors, name = vectors_of(settings), embedder_name(settings)
-    if vectors is not None and name is not None and is_bundled(path):
-        learn_shipped(vectors, name)
-
-
-def learn_shipped(vectors: "KeptVectors", embedder: str) -> None:
-    """Keep the vectors that came with the bundled library, if this embedder made them; others are made when needed."""
-    if embedder != _DEFAULT:
+def learn_shipped(vectors: "KeptVectors | None", embedder: str | None) -> None:
+    """Store the vectors that came with the bundled library, if this embedder made them; others are made when needed."""
+    if vectors is None or embedder != _DEFAULT:
         return
     from pincite.embeddings.local import WEIGHTS_SHA256
     from pincite.library.vectors import unpacked
@@ -250,9 +243,10 @@ class OpenLibraries:
                 library = await anyio.to_thread.run_sync(self._open, path, settings or self._settings)
                 progress = _stop_when_cancelled if on_pages is None else _reporting(library.name, on_pages)
                 report = await anyio.to_thread.run_sync(library.refresh, progress)
-                # Only then can vectors be missing that came with the library.
-                if report.added:
-                    await anyio.to_thread.run_sync(_learn_shipped, path, settings or self._settings)
+                # Only after pages were read can the vectors be missing that came with them.
+                if report.added and is_bundled(path):
+                    own = settings or self._settings
+                    await anyio.to_thread.run_sync(learn_shipped, vectors_of(own), embedder_name(own))
                 self._refreshed.add(key)
         return self._opened[key]
 

@@ -190,9 +190,11 @@ class Sharing:
         # A hash or nothing: what is asked for never becomes part of a path or of a query.
         if not _KEY.fullmatch(key):
             return None
-        item = await (
-            self._capture(key) if kind == Kind.CAPTURE else self._answer(key) if kind == Kind.ANSWER else _none()
-        )
+        item = None
+        if kind == Kind.CAPTURE:
+            item = await self._capture(key)
+        elif kind == Kind.ANSWER:
+            item = await self._answer(key)
         return None if item is None else await anyio.to_thread.run_sync(self._signer.sealed, item)
 
     async def export(self, path: Path) -> Exported:
@@ -313,10 +315,6 @@ class Sharing:
             raise ShareRefused("the terms here do not allow this answer", reason="terms")
         terms = intake.terms(found.response)
         await self._answers.keep(found.query, found.sources, self._scopes, found.response, found.kind, terms)
-
-
-async def _none() -> None:
-    return None
 
 
 def _keyed(listed: "Sequence[StoredCapture]") -> "list[tuple[str, StoredCapture]]":

@@ -9,7 +9,7 @@ import pytest
 from pincite.domain.errors import InvalidInput, NetworkError
 from pincite.engine import Engine
 from pincite.research.service import ResearchService
-from pincite.surfaces.batch import Batch, Progress, read_items
+from pincite.surfaces.batch import Batch, BatchProgress, read_items
 from pincite.testing.web import html, write_warc
 
 
@@ -32,7 +32,7 @@ def engine(tmp_path: Path) -> Engine:
     return Engine.from_settings(home=tmp_path / "home", source=f"local:{tmp_path / 'pages.warc.gz'}")
 
 
-async def answer(engine: Engine, questions: Path, out: Path, **options: Any) -> tuple[Progress, list[Any]]:
+async def answer(engine: Engine, questions: Path, out: Path, **options: Any) -> tuple[BatchProgress, list[Any]]:
     async with Engine(engine.settings) as opened:
         progress = await Batch(opened, "bridges", read_items(questions), out).run(2, lambda _: None, **options)
     return progress, _read(out)

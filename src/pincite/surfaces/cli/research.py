@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from pincite.engine import Engine
     from pincite.execution import OnEvent
     from pincite.research.model.estimate import Estimate
-    from pincite.surfaces.batch import Progress
+    from pincite.surfaces.batch import BatchProgress
 
-# Somebody waits for a queued run: before every batch.
-INTERACTIVE = 10
 # A report, the bytes to print, and why the command fails all the same: a file that was not written, too few parts.
 Answer: TypeAlias = "tuple[Report, bytes, PinciteError | None]"
 
@@ -116,11 +114,13 @@ async def ask(
     overrides: dict[str, object], asked: ResearchRequest, printing: Printing, started: list[str]
 ) -> "Answer | str":
     """The report, or the id of the run that was left to workers; `started` gets the id of one that can be resumed."""
-    from pincite.engine import Engine, RunOptions
+    from pincite.engine import BATCH_PRIORITY, INTERACTIVE_PRIORITY, Engine, RunOptions
     from pincite.surfaces.cli.progress import live_progress
     from pincite.wiring.observing import export_spans
 
-    run_options = RunOptions(priority=INTERACTIVE if printing.queue else 0, for_workers=printing.queue)
+    run_options = RunOptions(
+        priority=INTERACTIVE_PRIORITY if printing.queue else BATCH_PRIORITY, for_workers=printing.queue
+    )
     async with Engine.from_settings(**overrides) as engine:
         export_spans(engine.settings)
         # Formats need their extras: asked for now, not when the report is done.
@@ -270,7 +270,7 @@ def batch(
     }
     shown = [-1]
 
-    def print_progress(progress: "Progress") -> None:
+    def print_progress(progress: "BatchProgress") -> None:
         step = max(progress.total // 100, 1)
         # A line for each hundredth: a file of ten thousand questions must not scroll the terminal away.
         if progress.done // step != shown[0] or progress.done == progress.total:
@@ -280,16 +280,16 @@ def batch(
             )
 
     from pincite.engine import Engine
-    from pincite.surfaces.batch import Batch, batch_name, read_items
+    from pincite.surfaces.batch import Batch, read_items
     from pincite.wiring.observing import export_spans
 
     items = read_items(file)
     vet_output(to)
 
-    async def job() -> "Progress":
+    async def job() -> "BatchProgress":
         async with Engine.from_settings(**overrides) as engine:
             export_spans(engine.settings)
-            return await Batch(engine, batch_name(file), items, to).run(slots, print_progress, queued=queue)
+            return await Batch(engine, file.stem, items, to).run(slots, print_progress, queued=queue)
 
     found = run_async(job, lambda: "Stopped; the same command goes on.")
     if as_json:

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from typing import Any, Final
 
 import anyio
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
@@ -19,7 +19,7 @@ from pincite.engine import Engine
 from pincite.surfaces.errors import masked
 from pincite.surfaces.http import research
 from pincite.surfaces.http.responses import EventStream, PlainJson
-from pincite.surfaces.http.service import Service, admitted, begun, owner_of, service_of
+from pincite.surfaces.http.service import Scope, Service, begun, owner_of, service_of
 from pincite.surfaces.runs import EXTRACTIVE
 
 MODELS: Final = {
@@ -163,20 +163,20 @@ class ChatBody(BaseModel):
 
 
 @router.get("/models")
-async def models(scope: str = Depends(admitted)) -> dict[str, Any]:
+async def models(scope: Scope) -> dict[str, Any]:
     """The profiles as models."""
     return {"object": "list", "data": [_model(name) for name in MODELS]}
 
 
 @router.get("/models/{name}")
-async def model(name: str, scope: str = Depends(admitted)) -> dict[str, Any]:
+async def model(name: str, scope: Scope) -> dict[str, Any]:
     """One of them."""
     profile_of(name)
     return _model(name)
 
 
 @router.post("/chat/completions")
-async def chat(body: ChatBody, request: Request, scope: str = Depends(admitted)) -> Response:
+async def chat(body: ChatBody, request: Request, scope: Scope) -> Response:
     """A report as the answer to the last user message."""
     profile = profile_of(body.model)
     body.vet()

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
@@ -39,7 +39,7 @@ from pincite.surfaces.http.openai import (
     refuse_functions,
 )
 from pincite.surfaces.http.responses import EventStream, PlainJson
-from pincite.surfaces.http.service import admitted, begun, owner_of, service_of
+from pincite.surfaces.http.service import CallersEngine, Scope, begun, owner_of, service_of
 from pincite.surfaces.runs import EXTRACTIVE
 
 router = APIRouter(prefix="/v1/responses", tags=["drop-in: OpenAI"])
@@ -81,7 +81,7 @@ class ResponsesBody(BaseModel):
 
 
 @router.post("")
-async def create(body: ResponsesBody, request: Request, scope: str = Depends(admitted)) -> Response:
+async def create(body: ResponsesBody, request: Request, scope: Scope) -> Response:
     """A report as a response object; with `background` at once, to be read later."""
     profile = profile_of(body.model)
     asked = body.asked()
@@ -104,12 +104,11 @@ async def create(body: ResponsesBody, request: Request, scope: str = Depends(adm
 async def retrieve(
     response_id: str,
     request: Request,
+    engine: CallersEngine,
     stream: bool = False,
     starting_after: Annotated[int, Query(ge=-1, le=_MAX_NUMBER)] = -1,
-    scope: str = Depends(admitted),
 ) -> Response:
     """A response as it is now; with `stream` its events from the first one, or after a `sequence_number`."""
-    engine = await service_of(request).engine(scope)
     run_id = _run_id(response_id)
     await engine.run(run_id)
     if stream:
@@ -119,9 +118,9 @@ async def retrieve(
 
 
 @router.get("/{response_id}/input_items")
-async def input_items(response_id: str, request: Request, scope: str = Depends(admitted)) -> dict[str, Any]:
+async def input_items(response_id: str, engine: CallersEngine) -> dict[str, Any]:
     """The question of a response."""
-    record = await (await service_of(request).engine(scope)).run(_run_id(response_id))
+    record = await engine.run(_run_id(response_id))
     part = {"type": "input_text", "text": record.question}
     item = {"id": f"msg_in_{record.run_id}", "type": "message", "role": "user", "status": "completed"}
     found = [{**item, "content": [part]}]
@@ -129,19 +128,16 @@ async def input_items(response_id: str, request: Request, scope: str = Depends(a
 
 
 @router.post("/{response_id}/cancel")
-async def cancel(response_id: str, request: Request, scope: str = Depends(admitted)) -> Response:
+async def cancel(response_id: str, request: Request, engine: CallersEngine) -> Response:
     """Stop the run behind a response."""
-    service = service_of(request)
-    engine = await service.engine(scope)
     run_id = _run_id(response_id)
-    await service.cancel(engine, run_id)
+    await service_of(request).cancel(engine, run_id)
     return PlainJson(await _response(engine, run_id))
 
 
 @router.delete("/{response_id}")
-async def delete(response_id: str, request: Request, scope: str = Depends(admitted)) -> dict[str, Any]:
-    """Forget a response and what only it used."""
-    engine = await service_of(request).engine(scope)
+async def delete(response_id: str, engine: CallersEngine) -> dict[str, Any]:
+    """Delete a response and what only it used."""
     await engine.delete(_run_id(response_id))
     return {"id": response_id, "object": "response", "deleted": True}
 

@@ -52,21 +52,18 @@ def serve(host: str, port: int, home: Path | None, *, ready: Callable[[], None],
         vet_binding(host, keys)
         with bound(port, host) as listening:
             ready()
-            run_app(_many_users(settings, home, keys, work=work), listening)
+            from pincite.surfaces.http.app import create_app
 
-
-def _many_users(settings: Settings, home: Path | None, keys: KeyRing, *, work: bool) -> Any:
-    from pincite.surfaces.http.app import create_app
-
-    return create_app(
-        engine_opener(home),
-        keys,
-        # Without a key the browser of whoever is at this machine gets in, and any page it shows could by DNS
-        # rebinding.
-        hosts=() if keys.active else LOOPBACK,
-        work=_worker_settings(home) if work else None,
-        limits=ServerLimits.of(settings),
-    )
+            app = create_app(
+                engine_opener(home),
+                keys,
+                # Without keys anybody at this machine may use the server, and by DNS rebinding so could any page that
+                # its browser shows.
+                hosts=() if keys.active else LOOPBACK,
+                work=_worker_settings(home) if work else None,
+                limits=ServerLimits.of(settings),
+            )
+            run_app(app, listening)
 
 
 def run_app(app: Any, listening: Sequence[socket.socket]) -> None:  # an ASGI application
@@ -174,10 +171,10 @@ def serve_peer(host: str, port: int, home: Path | None, *, ready: Callable[[], N
         vet_binding(host, keys)
         with bound(port, host) as listening:
             ready()
-            run_app(create_app(settings, keys, hosts=() if keys.active else LOOPBACK), listening)
+            run_app(create_peer(settings, keys, hosts=() if keys.active else LOOPBACK), listening)
 
 
-def create_app(settings: Settings, keys: KeyRing, *, hosts: Sequence[str] = ()) -> FastAPI:
+def create_peer(settings: Settings, keys: KeyRing, *, hosts: Sequence[str] = ()) -> FastAPI:
     """The peer as an ASGI application.
 
     Args:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Depends, Request
@@ -74,6 +74,15 @@ async def reader_of(request: Request) -> str:
 
 
 Reader = Annotated[str, Depends(reader_of)]
+
+
+async def engine_of_reader(request: Request, scope: Reader) -> Engine:
+    """The open engine of whoever looks at a page. Errors: RateLimited (too many users at once)."""
+    return await service_of(request).engine(scope)
+
+
+# For pages. Routes that take a form open the engine themselves, after the form was vetted.
+ReadersEngine = Annotated[Engine, Depends(engine_of_reader)]
 Form = Annotated[Mapping[str, str], Depends(sent_form)]
 
 
@@ -196,21 +205,15 @@ async def _ask(request: Request, scope: str, form: Mapping[str, str], error: Pin
         error=error,
         chosen=chosen,
         profiles=[
-            _profile(name, run_estimate) for name, run_estimate in estimates.items() if _offered(name, run_estimate)
+            {"name": name, "about": ABOUT[name], "run_estimate": estimate, "price": _price(estimate)}
+            for name, estimate in estimates.items()
+            if name != "offline" or not estimate.trouble
         ],
         run_estimate=estimates.get(chosen) or engine.run_estimate(),
         recent=await engine.runs(RECENT_RUNS),
         limited=any(form.get(name) for name in form if name not in ("question", "profile"))
         or bool(getattr(request.state, "files", ())),  # no browser keeps them: they are picked again
     )
-
-
-def _offered(name: str, run_estimate: RunEstimate) -> bool:
-    return name != "offline" or not run_estimate.trouble
-
-
-def _profile(name: str, run_estimate: RunEstimate) -> dict[str, Any]:
-    return {"name": name, "about": ABOUT[name], "run_estimate": run_estimate, "price": _price(run_estimate)}
 
 
 def _price(run_estimate: RunEstimate) -> str:

@@ -21,7 +21,7 @@ from pincite.surfaces.http import research
 from pincite.surfaces.http.research import plain_run
 from pincite.surfaces.http.service import Service, service_of
 from pincite.surfaces.http.ui import report_view
-from pincite.surfaces.http.ui.asking import Form, Reader
+from pincite.surfaces.http.ui.asking import Form, Reader, ReadersEngine
 from pincite.surfaces.http.ui.rendering import HEADERS, STATUSES, page, seeing
 from pincite.surfaces.http.ui.report_view import ReportView
 from pincite.surfaces.progress import STAGES, progress_of
@@ -35,9 +35,8 @@ MAX_SHOWN = 100
 
 
 @router.get("/runs")
-async def runs_page(request: Request, scope: Reader, q: str = "", status: str = "") -> Response:
+async def runs_page(request: Request, engine: ReadersEngine, q: str = "", status: str = "") -> Response:
     """The runs whose question has all these words, newest first."""
-    engine = await service_of(request).engine(scope)
     known = await engine.runs(MAX_LOOKED_AT)
     found = [record for record in known if _matches(record, q, status)]
     return page(
@@ -68,15 +67,14 @@ async def resume(run_id: str, request: Request, scope: Reader, form: Form) -> Re
 
 
 @router.get("/runs/{run_id}/delete")
-async def delete_page(run_id: str, request: Request, scope: Reader) -> Response:
-    """The page that asks whether it is meant."""
-    engine = await service_of(request).engine(scope)
+async def delete_page(run_id: str, request: Request, engine: ReadersEngine) -> Response:
+    """Ask for a confirmation."""
     return page(request, "delete.html", record=await engine.run(run_id))
 
 
 @router.post("/runs/{run_id}/delete")
 async def delete(run_id: str, request: Request, scope: Reader, form: Form) -> Response:
-    """The run forgotten, with what only it used."""
+    """Delete the run and what only it used."""
     await (await service_of(request).engine(scope)).delete(run_id)
     return seeing("/runs")
 
@@ -198,9 +196,8 @@ async def other_tab(run_id: str, tab: str, request: Request, scope: Reader) -> R
 
 
 @router.get("/snapshots/{snapshot_id}")
-async def snapshot_page(snapshot_id: str, request: Request, scope: Reader) -> Response:
+async def snapshot_page(snapshot_id: str, request: Request, engine: ReadersEngine) -> Response:
     """A stored capture as text."""
-    engine = await service_of(request).engine(scope)
     found, document = await engine.snapshot(snapshot_id)
     shown = () if document is None else parts_of(document, SNAPSHOT_CHARS)
     cut = document is not None and len(document.text) > SNAPSHOT_CHARS
