@@ -17,11 +17,15 @@ _SAME_WORDS, _CONTAINED_WORDS = 0.6, 0.85
 _DENIED_WORDS = 0.6
 # Versions of a page word things anew: less is asked for than of a denial.
 _VERSION_WORDS = 0.5
+# The beginning of a block, long enough for the name and number of a caption.
+_LABEL_CHARS = 40
 # Shorter claims share their words by chance.
 _LEAST_TERMS = 4
 # Each pair costs a question to the judge, and a reader's trust when it is none.
 _MOST = 6
 _FIGURE = re.compile(r"(?<![\w.])[-+]?\d[\d.,]*\d|(?<![\w.])\d")
+# "Table 69.1", "Section 9.17": a name with its number, which is no value where the page has a caption or heading of it.
+_LABEL = re.compile(r"\b([^\W\d_]+ )(\d+(?:\.\d+)*)")
 _UNIT = re.compile(r"(?:\s?%|\s?[A-Za-z°µ]{1,12})?")
 
 
@@ -56,7 +60,7 @@ def worded_alike(one: VerifiedClaim, other: VerifiedClaim) -> bool:
 def conflicts_between(checked: Sequence[VerifiedClaim], pages: Mapping[str, ReadPage]) -> list[Conflict]:
     """The conflicts between claims that passed, those of one sub-question only, at most six."""
     versions = versions_of(tuple(pages.values()))
-    read = [_read(item) for item in checked if item.printable]
+    read = [_read(item, pages) for item in checked if item.printable]
     grouped = _figure_groups(read, versions)
     found = [_between_figures(group, pages) for group in grouped]
     for one, other in itertools.combinations(read, 2):
@@ -66,10 +70,24 @@ def conflicts_between(checked: Sequence[VerifiedClaim], pages: Mapping[str, Read
     return found[:_MOST]
 
 
-def _read(item: VerifiedClaim) -> _Read:
+def _read(item: VerifiedClaim, pages: Mapping[str, ReadPage] | None = None) -> _Read:
     terms = key_terms(item.claim.standing)
     figures = frozenset(term for term in terms if any(character.isdigit() for character in term))
-    return _Read(item, frozenset(terms) - figures, figures)
+    return _Read(item, frozenset(terms) - figures, figures - _labels(item, pages or {}))
+
+
+def _labels(item: VerifiedClaim, pages: Mapping[str, ReadPage]) -> frozenset[str]:
+    """The figures of a claim that number a table or section of its own page: they point there and state nothing."""
+    labels = {match.group(): match[2] for match in _LABEL.finditer(" ".join(item.claim.standing.split()))}
+    read = [pages[evidence.url].document for evidence in item.claim.evidence if evidence.url in pages] if labels else []
+    begins = {" ".join(block.text[:_LABEL_CHARS].split()) for document in read for block in document.blocks}
+    there = (number for label, number in labels.items() if any(_begins_with(text, label) for text in begins))
+    return frozenset(term for number in there for term in key_terms(number))
+
+
+def _begins_with(text: str, label: str) -> bool:
+    """Whether a caption or heading is that of the label, and not of one with a longer number."""
+    return text.startswith(label) and not re.match(r"\.?\d", text[len(label) :])
 
 
 def _figure_groups(read: Sequence[_Read], versions: Versions) -> list[list[_Read]]:

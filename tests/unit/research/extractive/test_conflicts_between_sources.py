@@ -30,6 +30,21 @@ async def test_sides_are_counted_by_independent_sources(bench: Any) -> None:
     assert "2 independent sources say 398 MW, 1 says 412 MW" in report.markdown
 
 
+async def test_the_number_of_a_table_is_no_value_that_pages_disagree_about(bench: Any) -> None:
+    said = "The pumps of the Halden works are listed with their output and weight in Table"
+    pages = {
+        f"https://{name}.test/": f"# {name}\n\n{said} {number}.\n\nTable {caption} Pumps of {name}.\n\nEnd of {name}."
+        for name, number, caption in (("north", "69.1", "69.1."), ("south", "68.1", "68.1."))
+    }
+    question = Task("Where are the pumps of the Halden works listed with their output?")
+    report = await bench(pages).service().run(question)
+    assert sum(said in claim.text for claim in report.claims) == 2
+    assert report.conflicts == ()
+    without = {url: text.partition("\n\nTable")[0] for url, text in pages.items()}
+    (conflict,) = (await bench(without).service().run(question)).conflicts
+    assert "69.1" in conflict.wording
+
+
 async def test_a_copied_passage_is_one_source(bench: Any) -> None:
     same = "The Halden wind farm was opened in May and has a total output of 398 MW at full load, says its owner."
     pages = {f"https://{name}.test/": f"# {name}\n\n{name} writes. {same}" for name in ("one", "two", "three")}
