@@ -39,6 +39,10 @@ _NAVIGATION = re.compile(
     r"footer|page-?footer|search(?:box|bar)?|clearer|mobile-nav|menu|bodywrapper-nav|headertabs)\b",
     re.IGNORECASE,
 )
+# Source: HTML Standard, link types; texinfo and LaTeX2HTML write all of these into the head of a page.
+_LEADS_ELSEWHERE = frozenset("next prev previous up top start first last home index contents".split())
+_WORD = re.compile(r"\w+")
+_TEXT_PARTS = ("p", "pre", "h1", "h2", "h3", "h4", "h5", "h6")
 _NAVIGATION_ROLES = frozenset({"navigation", "search", "banner", "contentinfo", "menu", "menubar", "complementary"})
 # A link alone is never navigation: a heading may be a link to the table of contents ("toc-backref").
 _CANDIDATES = (
@@ -50,6 +54,12 @@ _IS_HEADER_MENU = etree.XPath(
     "[not(ancestor::main or ancestor::article or descendant::main or descendant::article or descendant::h1)]"
     "[not(ancestor::nav or ancestor::*[@role='navigation'])])"
 )
+_IS_DOXYGEN = "boolean(//meta[translate(@name, 'G', 'g')='generator'][starts-with(@content, 'Doxygen')])"
+_DOXYGEN_EXTRAS = f"//div[@class='summary'] | {_classed('ttc')}"
+_DOXYGEN_TITLE = "//div[@class='headertitle']/div[@class='title']"
+_DOXYGEN_LISTINGS = "//div[@class='fragment'][div[@class='line']]"
+_DOXYGEN_MEMBERS = "//td[starts-with(@class, 'memItem') or starts-with(@class, 'memTemplItem')]"
+_DOXYGEN_SIGNATURES = "//table[@class='memname']"
 _CONTENTS = re.compile(r"\b(?:toc|contents|table-of-contents|page-?toc)\b", re.IGNORECASE)
 # A page of contents alone has less text beside its contents and is kept whole. Chosen, not measured, as the next three:
 # an `article` holds most of a page that is one, `main` may be a tenth of a page of menus, a page of links is no prose.
@@ -94,6 +104,7 @@ def _is_plain(root: HtmlElement) -> bool:
 
 def content_region(root: HtmlElement) -> HtmlElement:
     """The element that holds the text, with navigation taken out of it."""
+    _settle_doxygen(root)
     body = root.find("body")
     region = root if body is None else body
     total = size_of(region)
@@ -104,11 +115,47 @@ def content_region(root: HtmlElement) -> HtmlElement:
             if size_of(largest) >= (_REGION_SHARE if path == "//article" else _MAIN_SHARE) * total:
                 region = largest
                 break
-    _drop_navigation(region)
+    _drop_navigation(region, _neighbours(root))
     return region
 
 
-def _drop_navigation(region: HtmlElement) -> None:
+def _settle_doxygen(root: HtmlElement) -> None:
+    """Give Doxygen's boxes and layout tables the elements of what they show: title, listings, signatures.
+
+    A listing is boxes of lines, then what shows when a mouse points at a name; a signature is a table of one cell a
+    part; a list of members has the type in one cell and the name in the next.
+
+    Source: Doxygen's HTML output (1.8 to 1.9), whose class names its style sheet outside of the page lays out.
+    """
+    if not root.xpath(_IS_DOXYGEN):
+        return
+    for element in root.xpath(_DOXYGEN_EXTRAS):
+        remove(element)
+    for title in root.xpath(_DOXYGEN_TITLE):
+        title.tag = "h1"
+    for listing in root.xpath(_DOXYGEN_LISTINGS):
+        listing.tag = "pre"
+        for line in listing:
+            line.tail = "\n"
+    for cell in root.xpath(_DOXYGEN_MEMBERS):
+        cell.tag = "span"
+    for signature in root.xpath(_DOXYGEN_SIGNATURES):
+        said, tail = " ".join(signature.text_content().split()), signature.tail
+        signature.clear()
+        signature.tag, signature.tail = "p", tail
+        etree.SubElement(signature, "code").text = said
+
+
+def _neighbours(root: HtmlElement) -> frozenset[str]:
+    """The targets that the page's head names as its next, previous and upper page, its index and its contents."""
+    return frozenset(
+        link.get("href") or ""
+        for link in root.iterfind("head/link[@rel]")
+        if not _LEADS_ELSEWHERE.isdisjoint((link.get("rel") or "").lower().split())
+    )
+
+
+def _drop_navigation(region: HtmlElement, neighbours: frozenset[str]) -> None:
     """Take navigation out; tables of contents stay where they are all there is."""
     size = size_of(region)
     contents: list[HtmlElement] = []
@@ -119,7 +166,7 @@ def _drop_navigation(region: HtmlElement) -> None:
             size -= inside
             remove(menu)
     for element in region.xpath(_CANDIDATES):
-        if not _is_navigation(element):
+        if not _is_navigation(element) and not _leads_to(element, neighbours):
             continue
         if _CONTENTS.search(element.get("class") or ""):
             contents.append(element)
@@ -149,5 +196,20 @@ def _is_navigation(element: HtmlElement) -> bool:
         return True
     if not _NAVIGATION.search(names):
         return False
+    if "navigation" in (element.get("class") or "").split() and next(element.iter(*_TEXT_PARTS), None) is None:
+        return True  # labels may be longer than the titles they stand before
     linked = sum(size_of(anchor) for anchor in element.iter("a"))
     return linked > 0.5 * size_of(element)
+
+
+def _leads_to(element: HtmlElement, neighbours: frozenset[str]) -> bool:
+    """Whether the element is the line "Next: ..., Previous: ..., Up: ...": links to neighbours, a word before each."""
+    if not neighbours:
+        return False
+    anchors = [anchor for anchor in element.iter("a") if anchor.get("href")]
+    return (
+        len(anchors) > 1
+        and all(anchor.get("href") in neighbours for anchor in anchors)
+        and len(_WORD.findall(element.text_content())) - len(anchors)
+        <= sum(len(_WORD.findall(anchor.text_content())) for anchor in anchors)
+    )

@@ -33,7 +33,7 @@ _LEADERS = re.compile(r"(?:\. ?){5,}\s*\d+\s*\Z")
 # What programs are full of; `cleanup(8)` is a man page, though.
 _CALL = re.compile(r"\w\((?!\d\w{0,3}\))|\w\[\w+\]|::|->|\w=\w")
 _STATEMENT = re.compile(r"[.!?]['\")\]]?(?:\s+[^\Wa-z_]|\s*\Z)")
-_COMMAND = re.compile(r"(?:[$>%#]|/\*|\*/|//|--|<!|[{}\[\]|+])")
+_COMMAND = re.compile(r"(?:[$>%#]|/\*|\*/|//|--|</?[\w!?]|[{}\[\]|+])")
 _CODE_END = re.compile(r"[;{}\\]\Z")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 # Prose in fixed width: half of the words in lines of prose, and enough of them to be more than a caption. Chosen, not

@@ -2,12 +2,12 @@
 
 VERSIONS = {
     "ebooks": "1",
-    "html": "16",
+    "html": "17",
     "mail": "3",
     "markdown": "2",
     "office": "5",
     "pdf": "3",
-    "preformatted": "4",
+    "preformatted": "5",
     "rtf": "1",
     "structured": "1",
     "shared": "21",

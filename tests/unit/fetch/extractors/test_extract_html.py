@@ -101,6 +101,49 @@ def test_navigation_goes_and_text_stays() -> None:
     assert [entry.title for entry in document.outline] == ["Settings", "Note"]
 
 
+def test_the_line_that_leads_to_the_pages_beside_this_one_goes() -> None:
+    line = "<div class=header><p>Next: <a href=b.html>Plans</a>, Previous: <a href=a.html>Data</a></p></div>"
+    head = "<link rel=next href=b.html><link rel=prev href=a.html>"
+    others = "<div class=more><p>See <a href=b.html>the plans</a> or <a href=c.html>the wisdom</a></p></div>"
+    document = manual(f"{line}<h4>4.4 Real data</h4><p>{LONG}</p>{others}{line}", head)
+    assert kinds(document) == [
+        ("heading", "4.4 Real data"),
+        ("paragraph", LONG.strip()),
+        ("paragraph", "See the plans or the wisdom"),
+    ]
+
+
+def test_a_bar_that_is_called_navigation_goes_though_its_labels_outweigh_its_links() -> None:
+    bar = "<div class=navigation><b>Next:</b> <a href=b>Cd</a> <b>Previous:</b> <a href=a>Up</a></div>"
+    assert kinds(manual(f"{bar}<h1>Call</h1><p>{LONG}</p>")) == [("heading", "Call"), ("paragraph", LONG.strip())]
+    text = f"<div class=navigation><p>{LONG}</p></div>"
+    assert LONG.strip() in manual(f"{text}<h1>Call</h1><p>Of ships.</p>").text
+
+
+def test_doxygen_keeps_title_signatures_and_listings() -> None:
+    page = """<html><head><meta name="generator" content="Doxygen 1.9.4"></head><body>
+    <div id="titlearea"><div id="projectname">Anvil 1.10</div></div>
+    <div class="header"><div class="summary"><a href="#m">Functions</a></div>
+    <div class="headertitle"><div class="title">anvil::Hammer</div></div></div>
+    <div class="contents"><table class="memberdecls"><tr><td colspan="2"><h2>Functions</h2></td></tr>
+    <tr><td class="memItemLeft">void&#160;</td><td class="memItemRight"><a href="#s">strike</a> (int n=8)</td></tr>
+    </table>
+    <div class="memproto"><table class="memname"><tr><td class="memname">void strike</td><td>(</td>
+    <td class="paramtype">int&#160;</td><td class="paramname"><em>n</em></td><td>)</td></tr></table></div>
+    <div class="fragment"><div class="line"><span class="lineno">    1</span><span class="keyword">if</span> (n) {</div>
+    <div class="line"><span class="lineno">    2</span>  strike(n);</div>
+    <div class="ttc"><div class="ttname">strike</div><div class="ttdef">Definition: hammer.h:25</div></div></div>
+    </div></body></html>"""
+    assert kinds(extract(page.encode(), URL, "text/html")) == [
+        ("paragraph", "Anvil 1.10"),
+        ("heading", "anvil::Hammer"),
+        ("heading", "Functions"),
+        ("paragraph", "void strike (int n=8)"),
+        ("paragraph", "void strike( int n)"),
+        ("code", "if (n) {\n  strike(n);"),
+    ]
+
+
 def test_the_title_of_a_box_is_a_heading_that_heads_nothing_but_its_box() -> None:
     document = manual(
         f"<h1>Core</h1><h2>KeepAlive</h2><p>{LONG}</p><h3>Limits</h3>"

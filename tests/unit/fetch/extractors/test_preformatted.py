@@ -302,3 +302,13 @@ def test_notes_that_begin_like_a_message_are_notes() -> None:
 )
 def test_a_text_without_a_title_is_called_by_the_name_of_its_file(text: str, title: str) -> None:
     assert read_plain(text, "https://a.example/docs/how%20to.txt").title == title
+
+
+def test_markup_that_holds_sentences_is_code() -> None:
+    fields = "".join(
+        f"  <job:Part{number}>\n    A system that lets people restore their files. It works on tape, too.\n"
+        f"  </job:Part{number}>\n\n"
+        for number in range(6)
+    )
+    document = in_pre(f"<job:Help>\n\n{fields}</job:Help>\n")
+    assert [block.kind for block in document.blocks] == [BlockKind.CODE]
