@@ -161,7 +161,7 @@ def _uses_cls_pooling(config: Path) -> bool:
 
 # all-MiniLM-L6-v2 with eight-bit weights on onnxruntime. The weights are a Python package: nothing is downloaded.
 
-# The file that the figures of docs/research.md were measured with; another one is refused.
+# The file that the figures of docs/measurements.md were measured with; another one is refused.
 WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 _HINT = f"Run: {install_extra('embeddings')}. Or leave meaning out: --words-only, PINCITE_EMBEDDINGS=none."
 # `max_seq_length` of the model's own settings.

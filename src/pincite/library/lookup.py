@@ -97,7 +97,7 @@ _PAGES_KEPT = 20_000
 _TEXTS_KEPT = 128
 # A page with three good passages is worth a little more than one with a single one. Chosen, not measured.
 _NEXT_PASSAGES = 0.15
-# Places that are fused count 1/(10 + place). Chosen on three sites, reported on three others (docs/research.md).
+# Places that are fused count 1/(10 + place). Chosen on three sites, reported on three others (docs/measurements.md).
 _FUSED_AFTER = 10
 
 

@@ -65,5 +65,5 @@ def is_answered(ranking: Ranking) -> bool:
 
 
 def _thresholds(ranking: Ranking) -> dict[str, float]:
-    """Fitted with the models: refusing costs answers, and not refusing costs trust (docs/research.md has both)."""
+    """Fitted with the models: refusing costs answers, and not refusing costs trust (docs/measurements.md has both)."""
     return weights()["thresholds_words" if ranking.words_only else "thresholds_meaning"]

@@ -1,7 +1,7 @@
 """Passages of documents in the order in which they answer a question, each with a likelihood that it does.
 
 A logistic model weighs words (BM25), the nearness in meaning of question and passage in its context, and that of
-question and best sentence. `scripts/fit_ranking.py` fitted it on public questions (docs/research.md) and wrote
+question and best sentence. `scripts/fit_ranking.py` fitted it on public questions (docs/measurements.md) and wrote
 `weights.json`. Without an embedder words alone decide, and `Ranking.words_only` says so.
 """
 
@@ -24,7 +24,7 @@ from pincite.ranking.words import K1, Rarity, bm25, coverage, weighted_terms
 from pincite.text.sentences import Span, sentences
 from pincite.text.tokens import expected_passages, words
 
-# So many passages are read by meaning: reading more costs more than it finds (docs/research.md).
+# So many passages are read by meaning: reading more costs more than it finds (docs/measurements.md).
 READ: Final = 50
 # Of so many of the best passages the sentences are read one by one.
 SENTENCES_OF: Final = 16
@@ -40,7 +40,7 @@ _BACKGROUND: Final = 100
 _FULL_WORDS: Final = 80
 # MiniLM reads 256 word pieces, about 1.4 to a word of English.
 _WINDOW_WORDS: Final = 180
-# Of meaning beside words before sentences are read; anything from 1 to 2 does as well (docs/research.md).
+# Of meaning beside words before sentences are read; anything from 1 to 2 did as well when it was chosen.
 NEAR_WEIGHT: Final = 1.25
 
 
