@@ -1,5 +1,6 @@
 """Shapes and words for verdicts and proofs, the same wherever a report is shown: nothing rests on colour."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -8,6 +9,9 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.layout import Sentence, Styled, styled
 from pincite.domain.markdown import day, labelled, one_line, without_controls
 from pincite.domain.report import ClaimMark, RejectedClaim, Report, ReportClaim
+
+# What stands between the name of a page and that of its site in a title.
+_BETWEEN_PIECES = re.compile(r"\s+[—–|·»-]\s+")
 
 # Shape and word of each verdict.
 VERDICTS: Mapping[str, tuple[str, str]] = {
@@ -92,7 +96,17 @@ def styled_pieces(sentence: Sentence, span: tuple[int, int] | None = None) -> It
         yield replace(run, text=without_controls(text))
 
 
+def title_pieces(title: str) -> tuple[str, ...]:
+    """The parts of a page's title: "Process | Node.js documentation" names a page and its site."""
+    return tuple(piece.strip() for piece in _BETWEEN_PIECES.split(title) if piece.strip())
+
+
 def place_of(title: str, path: Sequence[str]) -> str:
-    """Where an excerpt stands: the title of its page and the headings above it, one that repeats the title left out."""
-    parts = [one_line(part) for part in (title, *path)]
-    return " › ".join(part for index, part in enumerate(parts) if part and (index != 1 or part != parts[0]))
+    """Where an excerpt stands: the title of its page and the headings above it.
+
+    The title is left out where the first heading repeats it, or is the part of it that names the page.
+    """
+    parts = [one_line(part) for part in path]
+    if parts[:1] and one_line(parts[0]) not in map(one_line, (title, *title_pieces(title))):
+        parts.insert(0, one_line(title))
+    return " › ".join(part for part in parts or [one_line(title)] if part)

@@ -104,6 +104,8 @@ def test_html_lays_out_every_form_of_block() -> None:
 def test_a_heading_that_repeats_the_title_is_left_out() -> None:
     assert place_of("13.2. Isolation", ("13.2. Isolation", "Read Committed")) == "13.2. Isolation › Read Committed"
     assert place_of("Manual", ("13.2. Isolation",)) == "Manual › 13.2. Isolation"
+    # The reference has the name of the site; the part of the title that names the page stands above the excerpt.
+    assert place_of("Isolation | Finch 2.1", ("Isolation", "Read Committed")) == "Isolation › Read Committed"
 
 
 def test_html_leads_from_every_sentence_cell_and_item_to_a_passage() -> None:

@@ -11,6 +11,7 @@ from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, 
 from pincite.domain.page import BlockKind, Document
 from pincite.domain.plan import Progress, ReportLength, ReportMetadata, SubQuestion, Task
 from pincite.domain.report import Mode, PartStatus, Report, ReportPart
+from pincite.domain.signs import title_pieces
 from pincite.domain.tables import CELL_SEPARATOR
 from pincite.ports import EventSink
 from pincite.ranking.terms import query_terms
@@ -113,10 +114,13 @@ def content(task: Task, progress: Progress) -> Content:
         sections.append(DraftedSection("", unresolved, SectionKind.UNCERTAIN))
     drafted = Content(answer, tuple(sections), parts=tuple(status[part.text] for part in parts))
     numbers = reference_numbers(drafted)
+    names = page_names([documents[url] for url in numbers if url in documents])
     laid_out = tuple(
         section
         if section.kind is SectionKind.UNCERTAIN or section.blocks
-        else DraftedSection(section.heading, section.lines, section.kind, _blocks(section.lines, numbers, documents))
+        else DraftedSection(
+            section.heading, section.lines, section.kind, _blocks(section.lines, numbers, documents, names)
+        )
         for section in drafted.sections
     )
     return Content(drafted.answer, laid_out, parts=drafted.parts)
@@ -248,7 +252,26 @@ def _section(
     return DraftedSection(heading, lines)
 
 
-def _blocks(lines: Sequence[Line], numbers: dict[str, int], documents: dict[str, Document]) -> tuple[ReportBlock, ...]:
+def page_names(documents: Sequence[Document]) -> dict[str, str]:
+    """What each page is called above its excerpts, by the page's id.
+
+    Where all pages are of one site, that is the part of the title which is a heading of the page: the name of the site
+    says nothing there, and the reference has it. Else it is the whole title.
+    """
+    names: dict[str, str] = {}
+    sites: set[tuple[str, ...]] = set()
+    for document in documents:
+        headings = {entry.title for entry in document.outline}
+        pieces = title_pieces(document.title)
+        name = next((piece for piece in pieces if piece in headings), "")
+        names[document.document_id] = name or document.title
+        sites.add(tuple(piece for piece in pieces if piece != name))
+    return names if len(sites) == 1 else {document.document_id: document.title for document in documents}
+
+
+def _blocks(
+    lines: Sequence[Line], numbers: Mapping[str, int], documents: Mapping[str, Document], names: Mapping[str, str]
+) -> tuple[ReportBlock, ...]:
     blocks: list[ReportBlock] = []
     for group, run in groupby(enumerate(lines), key=lambda pair: pair[1].items[0].claim.group):
         members = list(run)
@@ -257,17 +280,19 @@ def _blocks(lines: Sequence[Line], numbers: dict[str, int], documents: dict[str,
             continue
         first = members[0][1].items[0].claim
         evidence = first.evidence[0]
-        blocks.append(_excerpt_block(members, numbers[evidence.url], documents[evidence.url]))
+        document = documents[evidence.url]
+        blocks.append(_excerpt_block(members, numbers[evidence.url], document, names[document.document_id]))
     return tuple(blocks)
 
 
-def _excerpt_block(members: Sequence[tuple[int, Line]], number: int, document: Document) -> ReportBlock:
+def _excerpt_block(members: Sequence[tuple[int, Line]], number: int, document: Document, name: str) -> ReportBlock:
     claims = [line.items[0].claim for _, line in members]
     start = claims[0].evidence[0].quote.start
     block = document.blocks[document.block_at(start)]
-    # "16 Options (zsh) › 16 Options" says it twice.
-    headings = (heading for heading in document.section_path(start) if not document.title.startswith(heading))
-    path = tuple(dict.fromkeys(filter(None, (document.title, *headings))))
+    # "16 Options (zsh) › 16 Options" says it twice; "Node.js documentation" is the site's name, which opens each page.
+    title, pieces = document.title, {piece.casefold() for piece in title_pieces(document.title)}
+    headings = (h for h in document.section_path(start) if not title.startswith(h) and h.casefold() not in pieces)
+    path = tuple(dict.fromkeys(filter(None, (name, *headings))))
     terms = [piece.text for piece in claims[0].evidence[0].context if piece.role is ContextRole.TERM]
     term = " › ".join(" ".join(text.split()) for text in terms)[:_TERM_CHARS]
     kind = _KINDS.get(claims[0].form) or _OF_BLOCK.get(block.kind, ExcerptKind.PROSE)

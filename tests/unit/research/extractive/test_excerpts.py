@@ -12,6 +12,7 @@ from pincite.domain.report import PartStatus, ReportStatus
 from pincite.ranking.ranker import PassageRanker, Source
 from pincite.research.extractive.comparisons import names_of
 from pincite.research.extractive.excerpts import Excerpt, excerpts_of, marked_words, stands_alone
+from pincite.research.extractive.writer import page_names
 
 
 def page_of(title: str, *blocks: Block) -> Document:
@@ -136,6 +137,18 @@ async def test_the_likeliest_passage_opens_its_heading_and_the_others_follow_as_
     order = ["Four mice a night", "- voles are eaten whole", "number 8", "eats what runs"]
     assert order == sorted(order, key=shown.index)
     assert shown.count("**Barn owls › Food**") == 1
+
+
+def test_the_name_of_the_one_site_is_left_out_above_excerpts() -> None:
+    def page(title: str) -> Document:
+        heading = Block(BlockKind.HEADING, title.split(" | ")[0], level=1)
+        return Document(title, "1", (heading, Block(BlockKind.PARAGRAPH, "Owls eat mice.")), title=title)
+
+    food, nests, elsewhere = page("Food | Owl manual"), page("Nests | Owl manual"), page("Food | Finch manual")
+    assert list(page_names([food, nests]).values()) == ["Food", "Nests"]
+    assert list(page_names([food, elsewhere]).values()) == ["Food | Owl manual", "Food | Finch manual"]
+    # A title of which no part is a heading of the page may be all one name.
+    assert list(page_names([page_of("Owls - a guide")]).values()) == ["Owls - a guide"]
 
 
 def test_telling_words_are_marked_in_any_inflection() -> None:
