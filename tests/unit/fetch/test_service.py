@@ -29,6 +29,7 @@ from pincite.fetch.extractors import extract
 from pincite.fetch.page_cache import PageCache
 from pincite.fetch.page_failures import DocumentGate
 from pincite.fetch.service import FetchService
+from pincite.testing.clock import FrozenClock
 from pincite.testing.web import StubWeb
 
 PARAGRAPH = "The lock manager keeps one row for each lock that a transaction holds or waits for. "
@@ -96,8 +97,6 @@ class Door:
 
 @pytest.fixture
 def clock() -> Any:
-    from pincite.testing.clock import FrozenClock
-
     return FrozenClock()
 
 
@@ -287,8 +286,16 @@ class Slow(Canned):
         return await super().fetch(request)
 
 
+class StandingClock(FrozenClock):
+    """Those who sleep look again soon, and no time has passed."""
+
+    async def sleep(self, seconds: float) -> None:
+        await anyio.sleep(0.001)
+
+
 @pytest.mark.parametrize("answer", [PAGE, DeadLink("gone", reason="http_410")])
-async def test_processes_that_want_the_same_page_fetch_it_once(clock: Any, answer: Any) -> None:
+async def test_processes_that_want_the_same_page_fetch_it_once(answer: Any) -> None:
+    clock = StandingClock()  # the page is read in a thread: a clock that jumps would end the turn meanwhile
     door = Door(clock, answer)
     backend = Slow("direct", clock, [answer])
     processes = [door.service(backends=(backend,)) for _ in range(4)]  # nothing in common but the stores and the cache
