@@ -23,8 +23,8 @@ from tests.postgresql_server import PostgresqlServer
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# No deadline: a loaded machine is no defect.
-settings.register_profile("repeatable", derandomize=True, deadline=None)
+# No deadline: a loaded machine is no defect. Sixty of the same examples each time; exploring tries a hundred new ones.
+settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=60)
 settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
