@@ -26,6 +26,13 @@ _ALSO: Final = re.compile(
     r"|,? \(?también (?:llamad[oa]s?|conocid[oa]s? como) (?P<es>[^,.;:()\n]{2,60})",
     re.IGNORECASE,
 )
+# Each match of `_ALSO` has one of these, at most so far behind its beginning and before its end. Finding them first
+# takes a fifth of the time that the pattern needs for a whole page (60 pages of six manuals, all matches the same).
+_ALSO_WORDS: Final = (
+    *("also ", "sometimes ", "often ", "formerly ", "previously ", "commonly ", "otherwise "),
+    *("auch ", "aussi ", "également ", "también "),
+)
+_ALSO_BEFORE, _ALSO_BEHIND = 14, 200
 _SEE: Final = re.compile(
     r"^\W*(?:see|siehe|voir|véase)(?: also)?:?\s+(?!below|above|there)(?P<name>[^,.;:()\n]{2,60})[.]?$", re.IGNORECASE
 )
@@ -58,12 +65,25 @@ def other_names(documents: Iterable[Document]) -> dict[str, str]:
 
 
 def _spelled_out(text: str) -> Iterator[tuple[str, str]]:
-    for match in _ALSO.finditer(text):
+    for match in _also_called(text):
         before = _BREAK.split(text[max(match.start() - _BEFORE_CHARS, 0) : match.start()])[-1]
         other = next(filter(None, match.groupdict().values()))
         one, other = _last_name(before), _first_name(other)
         if one and other:
             yield other, one
+
+
+def _also_called(text: str) -> Iterator[re.Match[str]]:
+    """The matches of `_ALSO` in their order."""
+    low = text.lower()
+    low = low if len(low) == len(text) else text  # "İ" becomes two characters
+    places = {found.start() for word in _ALSO_WORDS for found in re.finditer(word, low)}
+    end = 0
+    for place in sorted(places):
+        match = _ALSO.search(text, max(place - _ALSO_BEFORE, end), place + _ALSO_BEHIND) if place >= end else None
+        if match is not None:
+            end = match.end()
+            yield match
 
 
 def _by_structure(document: Document) -> Iterator[tuple[str, str]]:
