@@ -218,7 +218,8 @@ class _Case:
         self.statement = statement
         self.lines: tuple[EvidenceLine, ...] = numbered(statement.evidence, statement.premises)
         quotes = stands_in if statement.is_code else is_quoted
-        own_words = not statement.premises and not statement.by_meaning
+        # Whoever put code together from several passages may still have it from one of them.
+        own_words = (statement.is_code or not statement.premises) and not statement.by_meaning
         self.quoted = own_words and quotes(statement.text, statement.evidence)
         self.facts: tuple[FactFinding, ...] = ()
         if not self.quoted and self.lines and not self._too_long:

@@ -24,6 +24,14 @@ _PLACEHOLDER: Final = re.compile(r"<[A-Za-z][\w -]*>")
 # States something in words, beside the code. `#include`, `--option`, `git checkout -- FILE` and `cd x ; ls` are none.
 _COMMENT: Final = re.compile(r"(?:^|\s)(?:#|//|/\*)(?:\s|$)|^\s*(?:--|;)(?:\s|$)", re.MULTILINE)
 _NAME: Final = re.compile(r"[^\W\d]\w*")
+# "$ ", ">>> ", "postgres=# ", "user@host:~$ ". A lone "# " may as well set a row aside as a comment, and "vector<int> "
+# belong to it.
+_PROMPT: Final = re.compile(r"[ \t]*(?:[$%>]|>>>|\.\.\.|(?=[^\s]*[A-Za-z])[^\s<>(){}\"'`,;=]{1,40}=?[$#%>]) (?= *\S)")
+# The number of a note below a listing ("(1)", "<1>"), and a remark, which stands apart: `17 # 5` and `a // b` are sums,
+# and `--` and `;` parts of commands.
+_BESIDE: Final = re.compile(
+    r"(?<=\S)(?:[ \t]{2,}(?:\(\d{1,2}\)|<\d{1,2}>)|(?:[ \t]{2,}|(?<=[;{}])[ \t])(?:#|//)[ \t][^\"'`]*)$"
+)
 # A function or class that is there for others need not be used.
 _DEFINED: Final = re.compile(r"\b(?:def|class|function|func|fn) +([^\W\d]\w*)")
 # What a piece of code names itself, in languages that people quote: it counts where it is used again.
@@ -63,13 +71,36 @@ def check_code(code: str, evidence: Sequence[str]) -> tuple[FactFinding, ...]:
 
 
 def stands_in(code: str, passages: Iterable[EvidencePassage]) -> bool:
-    """Whether the rows of the code stand in a passage as they are: of code, indentation is not typography."""
+    """Whether the rows of the code stand in a passage as they are: of code, indentation is not typography.
+
+    What a page shows beside a row without its being typed may be left out: the prompt before it, a number or a remark
+    behind it. So may spaces that all rows begin with.
+    """
     wanted = [row.rstrip() for row in code.split("\n")]
     for passage in passages:
-        rows = [row.rstrip() for row in passage.text.split("\n")]
-        if any(rows[at : at + len(wanted)] == wanted for at in range(len(rows) - len(wanted) + 1)):
-            return True
+        rows = [as_typed(row) for row in passage.text.split("\n")]
+        for at in range(len(rows) - len(wanted) + 1):
+            there = rows[at : at + len(wanted)]
+            deeper = {_indent(form) - _indent(wanted[0]) for form in there[0]}
+            if any(_are_rows(wanted, there, " " * more) for more in deeper if more >= 0):
+                return True
     return False
+
+
+def _are_rows(wanted: Sequence[str], there: Sequence[frozenset[str]], before: str) -> bool:
+    return all((f"{before}{row}" if row else row) in forms for row, forms in zip(wanted, there, strict=True))
+
+
+def _indent(row: str) -> int:
+    return len(row) - len(row.lstrip(" "))
+
+
+def as_typed(row: str) -> frozenset[str]:
+    """The row of a listing as it stands, and without what is not typed: a prompt, a number for a note, a remark."""
+    whole = row.rstrip()
+    prompt = _PROMPT.match(whole)
+    typed = [whole, whole[prompt.end() :]] if prompt is not None else [whole]
+    return frozenset({*typed, *(_BESIDE.sub("", form) for form in typed)})
 
 
 def on_one_line(code: str) -> str:

@@ -89,7 +89,8 @@ def planned(
     before = ""
     for block in blocks:
         if block.form == CODE:
-            own = [said for said in block.items if said.derived and said.text.strip()]
+            # What names no listing can't be a page's, whatever its writer calls it.
+            own = [said for said in block.items if said.text.strip() and (said.derived or not show(said))]
             made += [
                 Planned(BlockForm.CODE, ((replace(propose(said), after=before, is_code=True),),)) for said in own[:1]
             ]

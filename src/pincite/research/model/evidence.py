@@ -5,7 +5,7 @@ from dataclasses import field
 
 from pincite.domain.evidence import Claim, Evidence, EvidencePassage, Relation
 from pincite.domain.frozen import dataclass
-from pincite.domain.page import Document
+from pincite.domain.page import BlockKind, Document
 from pincite.domain.plan import ReadPage
 from pincite.text.context import passage_in_context
 
@@ -36,6 +36,18 @@ class EvidenceBank:
         """What supports the claims, each passage once."""
         found = (self.passage(e) for claim in claims for e in claim.evidence if e.relation is Relation.SUPPORTS)
         return tuple({(p.document_id, p.start, p.end): p for p in found}.values())
+
+    def introduces(self, before: Evidence, after: Evidence) -> bool:
+        """Whether a page's listing begins right behind the sentence: "Test it so:", and below it the command."""
+        page, first, then = self._pages.get(before.quote.document_id), before.quote, after.quote
+        if page is None or first.document_id != then.document_id or not 0 < first.end < then.start:
+            return False
+        document = page.document
+        here = document.block_at(first.end - 1)
+        if here + 1 >= len(document.blocks) or document.blocks[here + 1].kind is not BlockKind.CODE:
+            return False
+        ends = not document.text[first.end : document.starts[here + 1]].strip()
+        return ends and document.blocks[here].kind is not BlockKind.CODE and then.start == document.starts[here + 1]
 
     def text_of(self, passages: Sequence[EvidencePassage]) -> tuple[str, ...]:
         """The whole texts of the pages of some passages."""

@@ -1,6 +1,5 @@
 """Composed sentences proven a section at a time; those that fail are mended in one call for all, twice at most."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -12,7 +11,7 @@ from pincite.ports import ModelCalls
 from pincite.research.model.blocks import LEAST_WORDS
 from pincite.research.model.outputs import Repairs
 from pincite.research.model.prompts import VERSIONS, instructions
-from pincite.research.model.sentences import Checked, Proposed, SentenceProver
+from pincite.research.model.sentences import LINE_ID, Checked, Proposed, SentenceProver
 from pincite.research.model.wording import plain_line
 from pincite.text.similarity import Bm25
 from pincite.text.tokens import terms
@@ -25,8 +24,6 @@ MENDED_AT_MOST: Final = 2
 _NEAREST: Final = 3
 # As far as a paragraph goes on both sides of a line that was named. Chosen, not measured.
 _CLOSE_BY: Final = 4
-# A line id: the letters of its page and its number there.
-_LINE_ID: Final = re.compile(r"([a-z]+)(\d+)")
 # So that the model sees what its sentence is held to, not the whole page again.
 _QUOTE_CHARS: Final = 500
 # Where a passage stands, in front of it; its term is a part of the claim.
@@ -134,7 +131,7 @@ def _beside(named: Sequence[str], beyond: str, offered: Mapping[str, VerifiedCla
     Of that the lines with a word of what nothing carries: a condition ("On Windows, ...") stands a sentence away.
     """
     wanted = set(terms(beyond))
-    for match in filter(None, map(_LINE_ID.fullmatch, named)):
+    for match in filter(None, map(LINE_ID.fullmatch, named)):
         for far in range(-_CLOSE_BY, _CLOSE_BY + 1):
             name = f"{match[1]}{int(match[2]) + far}"
             if name in offered and (far == 1 or wanted.intersection(terms(_quote(offered[name])))):

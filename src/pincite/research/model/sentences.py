@@ -1,7 +1,7 @@
 """Written sentences, list items and table cells to printable lines: each proven by the claims that it names."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -16,13 +16,17 @@ from pincite.research.assembly import Line
 from pincite.research.model.evidence import EvidenceBank
 from pincite.research.model.prompts import instructions
 from pincite.research.model.wording import Unmarked, gives_away, plain_line, private_words, unmarked
+from pincite.text.context import numbered
 from pincite.text.instructions import is_flagged
 from pincite.verification.proof import Proven, Statement, prove
 from pincite.verification.snippets import in_rows
 
-# A sentence that sums up three things names about so many lines.
-MAX_CLAIMS: Final = 8
+# Four lines for each of four things that a sentence sums up; of more a judge can't tell what carries what. Chosen, not
+# measured.
+MAX_CLAIMS: Final = 16
 MAX_SENTENCE_CHARS: Final = 700
+LINE_ID: Final = re.compile(r"([a-z]+)(\d+)")
+"""The id of a line: the letters of its page and its number there."""
 # Prompts of a run; the judge's says nothing that a report could hold.
 _PROMPTS: Final = ("compose", "planner", "rewrite")
 _END: Final = '.!?:)"”’»'
@@ -106,7 +110,7 @@ class SentenceProver:
 
         Without a claim a sentence is printed only when the judge says that it states nothing.
         """
-        drafts = [_draft(item, offered, self._private) for item in proposed]
+        drafts = [self._with_listings(_draft(item, offered, self._private), offered) for item in proposed]
         asked = [
             (index, self._statement(draft))
             for index, draft in enumerate(drafts)
@@ -116,6 +120,29 @@ class SentenceProver:
         for (index, _), found in zip(asked, proven, strict=True):
             drafts[index] = _proven(drafts[index], found)
         return tuple(drafts)
+
+    def _with_listings(self, draft: Checked, offered: Mapping[str, VerifiedClaim]) -> Checked:
+        """The sentence, where it lacks an exact fact also with the listings that its lines introduce on their page.
+
+        Writers name the sentence ("Test it so:") and tell of the command below it.
+        """
+        if draft.why or draft.line is not None:
+            return draft
+        more = [item for name in draft.proposed.claims for item in self._listing_below(name, offered)]
+        more = [item for item in dict.fromkeys(more) if item not in draft.items]
+        if not more or not _lacks(self._statement(draft)):
+            return draft
+        fuller = replace(draft, items=(*draft.items, *more)[:MAX_CLAIMS])
+        return draft if _lacks(self._statement(fuller)) else fuller
+
+    def _listing_below(self, name: str, offered: Mapping[str, VerifiedClaim]) -> Iterator[VerifiedClaim]:
+        match = LINE_ID.fullmatch(name)
+        below = None if match is None else offered.get(f"{match[1]}{int(match[2]) + 1}")
+        above = offered.get(name)
+        if above is None or below is None:
+            return
+        if self._bank.introduces(above.claim.evidence[0], below.claim.evidence[0]):
+            yield below
 
     def _statement(self, draft: Checked) -> Statement:
         claims = [item.claim for item in draft.items]
@@ -127,6 +154,12 @@ class SentenceProver:
         return Statement(text, passages, pages, premises, said.question, after=said.after, is_code=said.is_code)
 
 
+def _lacks(statement: Statement) -> bool:
+    """Whether its passages do not have one of its exact facts, or another value for it."""
+    lines = [line.text for line in numbered(statement.evidence, statement.premises)]
+    return any(finding.problem for finding in statement.facts(lines))
+
+
 def _draft(proposed: Proposed, offered: Mapping[str, VerifiedClaim], private: Collection[str]) -> Checked:
     """The sentence without links and marks; what it can't be printed for whatever a judge says."""
     if proposed.is_code:
@@ -135,9 +168,12 @@ def _draft(proposed: Proposed, offered: Mapping[str, VerifiedClaim], private: Co
         styled = unmarked(_BULLET.sub("", plain_line(proposed.text)))
     text = styled.text
     said = replace(proposed, text=text, lead=styled.lead, code=styled.code)
-    items = tuple(offered[name] for name in dict.fromkeys(proposed.claims) if name in offered)[:MAX_CLAIMS]
+    items = tuple(offered[name] for name in dict.fromkeys(proposed.claims) if name in offered)
     if not text:
         return Checked(replace(said, text=proposed.text), proposed.text, items, why="it has no words")
+    if len(items) > MAX_CLAIMS:
+        why = f"it names {len(items)} lines; at most {MAX_CLAIMS} are judged together"
+        return Checked(said, proposed.text, items, why=why)
     if len(text) > MAX_SENTENCE_CHARS:
         return Checked(said, proposed.text, items, why=f"it is longer than {MAX_SENTENCE_CHARS} characters")
     # What it is about may be them ("Bots: put postscreen in front"): each half is looked at by itself.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import chain
 
 from pincite.domain.evidence import VerifiedClaim
 from pincite.domain.ids import claim_id
@@ -9,6 +10,7 @@ from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock
 from pincite.domain.page import BlockKind, Document
 from pincite.domain.plan import ReadPage
 from pincite.research.assembly import Content, DraftedSection, reference_numbers
+from pincite.verification.snippets import as_typed
 
 
 def code_among(offered: Mapping[str, VerifiedClaim], pages: Iterable[ReadPage]) -> dict[str, VerifiedClaim]:
@@ -26,27 +28,34 @@ def _is_code(item: VerifiedClaim, documents: Mapping[str, Document]) -> bool:
 def part_of(item: VerifiedClaim, wanted: str, pages: Iterable[ReadPage]) -> VerifiedClaim:
     """The rows of a listing from the first to the last one wanted; all of it where these rows do not stand in it.
 
-    A prompt shows rows without their indentation.
+    A prompt shows rows without their indentation. Of a row its command or a part may be wanted: it is shown whole.
     """
     evidence = item.claim.evidence[0]
     quote = evidence.quote
-    rows = [" ".join(row.split()) for row in wanted.split("\n") if row.strip()]
+    rows = [_flat(row) for row in wanted.split("\n") if row.strip()]
     document = next((p.document for p in pages if p.document.document_id == quote.document_id), None)
     if document is None or not rows:
         return item
     there = document.text[quote.start : quote.end].split("\n")
-    flat = [" ".join(row.split()) for row in there]
+    forms = [{_flat(form) for form in as_typed(row)} for row in there]
     places: list[int] = []
     for row in rows:  # in their order
-        at = next((n for n in range(places[-1] + 1 if places else 0, len(there)) if flat[n] == row), None)
+        left = range(places[-1] + 1 if places else 0, len(there))
+        whole = (n for n in left if row in forms[n])
+        part = (n for n in left if f" {row} " in f" {_flat(there[n])} ")
+        at = next(chain(whole, part), None)
         if at is None:
             return item
         places.append(at)
     start = quote.start + sum(len(row) + 1 for row in there[: places[0]])
     text = "\n".join(there[places[0] : places[-1] + 1])
-    part = replace(evidence, quote=document.quote(start, start + len(text)))
-    claim = replace(item.claim, claim_id=claim_id(text, item.claim.sub_question), text=text, evidence=(part,))
+    part_quote = replace(evidence, quote=document.quote(start, start + len(text)))
+    claim = replace(item.claim, claim_id=claim_id(text, item.claim.sub_question), text=text, evidence=(part_quote,))
     return replace(item, claim=claim)
+
+
+def _flat(row: str) -> str:
+    return " ".join(row.split())
 
 
 def with_places(content: Content, pages: Iterable[ReadPage]) -> Content:

@@ -117,7 +117,8 @@ async def test_the_code_beside_a_statement_is_printed_as_the_page_has_it_whateve
         ("lamp.light() # *not*  before dusk", CODE.split("\n")[1]),
         ("lamp.light()  # *not* before dusk\n\n    print(lamp)", CODE.split("\n", 1)[1]),
         ("if lamp.is_lit:\nlamp = Lamp(height=41)", CODE),
-        ("lamp.light()", CODE),
+        ("lamp.light()", CODE.split("\n")[1]),
+        ("lamp.ligh", CODE),
     ],
 )
 async def test_the_rows_that_a_writer_names_are_shown_as_they_stand_else_the_whole_listing(
@@ -204,6 +205,7 @@ async def made(
     beside: str = LIT,
     lines: Callable[[Seen], Any] = both,
     times: int = 1,
+    page: str = "",
 ) -> tuple[Report, LabelJudge]:
     def compose(seen: Seen) -> Any:
         before = paragraph(said(f"{beside[:-1]}:", at(seen, beside.replace("**", ""))))
@@ -211,7 +213,7 @@ async def made(
         return composed([said(PUT_OUT, at(seen, PUT_OUT))], sections)
 
     judge = LabelJudge({on_one_line(code): JudgementLabel.STATES for code in right})
-    small = Small({URL: lit_page()}, judge=judge, judged=False)
+    small = Small({URL: page or lit_page()}, judge=judge, judged=False)
     model = ScriptedModel({"compose": compose, "rewrite": {"repairs": list(repairs)}})
     report = await small.run(model, "How is the lamp lit, and which oil does the lamp burn?")
     assert not list(broken_rules(report))
@@ -227,8 +229,8 @@ def code_of(report: Report) -> list[Sentence]:
     ]
 
 
-async def stored(report: Report) -> SampleReport:
-    page = await SmallWeb({URL: lit_page()}).fetch(FetchRequest(URL))
+async def stored(report: Report, text: str = "") -> SampleReport:
+    page = await SmallWeb({URL: text or lit_page()}).fetch(FetchRequest(URL))
     return SampleReport(report, {page.document.document_id: page.document}, {page.snapshot.snapshot_id: page.snapshot})
 
 
@@ -305,6 +307,75 @@ async def test_code_in_a_pages_own_rows_is_quoted_and_no_judge_is_asked() -> Non
     assert [(s.text, s.proof) for s in code_of(report)] == [(rows, Proof.QUOTED)]
     assert MADE_CODE not in report.markdown
     assert not [case for case in judge.asked if "print(lamp)" in case.statement]
+
+
+SESSION = """\
+$ lamp --light
+lit
+>>> import lamp
+>>> if lamp.is_lit:
+...     print(lamp)
+lamps=# SELECT 41;   (1)
+# lamp --dark"""
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "lamp --light",
+        "$ lamp --light\nlit",
+        "lamp --light\nlit",
+        "import lamp\nif lamp.is_lit:\n    print(lamp)",
+        "SELECT 41;",
+        "lamps=# SELECT 41;",
+        "# lamp --dark",
+    ],
+)
+async def test_a_prompt_and_what_stands_beside_a_row_are_not_typed_and_may_be_left_out(rows: str) -> None:
+    page = PAGE.replace(CODE, SESSION)
+    # Two lines are named, as by writers who tell of both.
+    report, judge = await made(rows, lines=lambda seen: (at(seen, "$ lamp"), at(seen, LIT)), page=page)
+    assert [(s.text, s.proof) for s in code_of(report)] == [(rows, Proof.QUOTED)]
+    assert MADE_CODE not in report.markdown
+    assert not [case for case in judge.asked if case.statement == on_one_line(rows)]
+    result = check_report(json.loads(dump_report(report)), await stored(report, page))
+    assert result.status is CheckStatus.PASSED, result.problems
+
+
+@pytest.mark.parametrize(
+    "rows",
+    ["lamp --dark", "lamp --light\nimport lamp", "import lamp\nif lamp.is_lit:\nprint(lamp)", "lamp", "--light", "41;"],
+)
+async def test_rows_set_aside_skipped_moved_or_cut_are_no_rows_of_the_page(rows: str) -> None:
+    page = PAGE.replace(CODE, SESSION)
+    report, judge = await made(rows, lines=lambda seen: at(seen, "$ lamp"), page=page)
+    assert not code_of(report)
+    assert [case for case in judge.asked if case.statement == on_one_line(rows)], "a judge is asked"
+
+
+async def test_a_sentence_that_names_what_introduces_a_listing_may_tell_of_its_command() -> None:
+    intro = "Light the lamp, then look at it:"
+    page = PAGE.replace(LIT, intro).replace(CODE, "$ lamp --look -q")
+    told = "Look at the lamp with `--look`, and with `-q` without a word."
+
+    async def report_of(beside: str) -> Report:
+        def compose(seen: Seen) -> Any:
+            sentence = said(told, at(seen, beside))
+            return composed([said(PUT_OUT, at(seen, PUT_OUT))], [section("Lighting it", paragraph(sentence))])
+
+        judge = LabelJudge({told.replace("`", ""): JudgementLabel.STATES})
+        small = Small({URL: page}, judge=judge, judged=False)
+        model = ScriptedModel({"compose": compose, "rewrite": {"repairs": []}})
+        return await small.run(model, "How is the lamp lit, and which oil does the lamp burn?")
+
+    report = await report_of(intro)
+    assert [s.text for s in report.sections[0].sentences] == [told.replace("`", "")]
+    assert not list(broken_rules(report))
+    result = check_report(json.loads(dump_report(report)), await stored(report, page))
+    assert result.status is CheckStatus.PASSED, result.problems
+    elsewhere = await report_of(NO_CODE)
+    assert told.replace("`", "") not in elsewhere.markdown, "its lines stand above no listing"
+    assert any("is not in the passage" in rejected.why for rejected in elsewhere.rejected_claims)
 
 
 async def test_other_indentation_is_other_code() -> None:
