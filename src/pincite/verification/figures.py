@@ -365,8 +365,8 @@ class _Reader:
             return both, f"{dimension}^{power}", tuple(f**power for f in factors), index + 2
         if token.text in CURRENCY_SIGNS:
             return token.text, CURRENCY_SIGNS[token.text], (1.0,), index + 1
-        if token.low not in UNITS:
-            return none
+        if token.low not in UNITS or self.text[token.end : token.end + 1] == "_":
+            return none  # "peak=3592 second_size=80": the first word of a name
         short = len(token.low) <= _SHORT_UNIT and before.kind == "word"
         if short or (token.low in _NEVER_A_UNIT_ALONE and before.end != token.start):
             return none
@@ -428,7 +428,8 @@ class _Reader:
         token = self._at(index)
         if token is None or self.text[self.tokens[index - 1].end : token.start] != " ":
             return False
-        return token.kind == "word" and token.text.islower() and not is_stop(token.low)
+        begins_name = self.text[token.end : token.end + 1] == "_"
+        return token.kind == "word" and token.text.islower() and not begins_name and not is_stop(token.low)
 
     def _currency(self, start: int) -> tuple[str, int]:
         """The currency that stands in front, and where the figure begins with it."""

@@ -106,6 +106,8 @@ FOUND = [
     ("It grew by 56,000 bytes.", "It grew from 64,000 to 120,000 bytes."),
     ("Chunks have 0.5–8 MiB.", "Chunks have between 512 KiB and 8 MiB."),
     ("It rose by 11 percentage points.", "It was 81% then, and 92% later."),
+    # the word behind a figure is the beginning of a name
+    ("It peaked at 3592984 bytes.", "peak=3592984\nsecond_size=804"),
     ("It covers 2325 km².", "It covers 2,325 square kilometres."),
     ("It takes 5 m3.", "It takes five cubic meters."),
     ("It lasted 36 hours.", "It lasted a day and a half."),
@@ -209,6 +211,8 @@ def test_another_value_for_the_same_thing_is_named(statement: str, evidence: str
         ("It covers 5 km².", "It is 5 km long."),
         ("It rose by 3 percentage points.", "It was 81% then, and 92% later."),
         ("The highest value is: 10.", "The highest value is 20."),
+        ("It peaked at 3692984 bytes.", "peak=3592984\nsecond_size=804"),
+        ("It took 3592984 bytes.", "It took 3592984 seconds."),
     ],
 )
 def test_what_only_looks_alike_is_not_found(statement: str, evidence: str) -> None:
