@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain, repeat
 from typing import Literal
 
 from pincite.domain.frozen import dataclass
@@ -26,6 +27,7 @@ from pincite.domain.layout import (
     Sentence,
     SentenceKind,
     laid_out,
+    made_note,
     names_in,
     styled,
 )
@@ -206,9 +208,10 @@ def _blocks(report: Report) -> Iterator[str]:
     if report.summary.sentences:
         yield _heading(2, ANSWER_HEADING)
         yield _block(" ".join(map(_sentence, report.summary.sentences)))
+    notes = _notes_of_code(report)
     for section in report.sections:
         yield _heading(2, section.heading)
-        yield "\n\n".join(_pieces(section))
+        yield "\n\n".join(_pieces(section, notes))
     yield from _open(report)
     if report.leads:
         yield _heading(2, LEADS_HEADING)
@@ -283,10 +286,23 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _pieces(section: Section) -> Iterator[str]:
+def _notes_of_code(report: Report) -> Iterator[str]:
+    """What stands below each piece of code that a model put together: the first says it for all."""
+    made = [
+        laid
+        for section in report.sections
+        for laid in laid_out(section)
+        if isinstance(laid, Code) and laid.made and laid.note
+    ]
+    return chain((f" *{made_note(len(made) - 1)}*",), repeat(""))
+
+
+def _pieces(section: Section, notes: Iterator[str]) -> Iterator[str]:
     before = ""
     for laid in laid_out(section):
         text = _laid(laid)
+        if isinstance(laid, Code) and laid.made and laid.note:
+            text += next(notes)
         if isinstance(laid, Quotation) and not laid.path and isinstance(laid.contents[0], Code):
             mark = _marks(laid.references)
             # The sentence before it says what the code does: the mark of the same page stands for both.
@@ -309,8 +325,7 @@ def _laid(laid: Laid, *, bare: bool = False) -> str:
             codes = ("\n".join(without_controls(piece.text) for piece in entry) for entry in laid.entries)
             said = "\n\n".join(_fenced(code, laid.language) for code in codes)
             behind = {n for entry in laid.entries for piece in entry for n in piece.sentence.references}
-            note = f" *{laid.note}*" if laid.note else ""
-            return f"{said}\n\n{_marks(sorted(behind))}{note}" if laid.made else said
+            return f"{said}\n\n{_marks(sorted(behind))}" if laid.made else said
         case Grid():
             rows = [[_cell(_run(cell, bare=bare, marked=not laid.marks_by_row)) for cell in row] for row in laid.rows]
             if laid.names:
@@ -482,9 +497,18 @@ def unsure_points(report: Report) -> tuple[OpenPoint, ...]:
 
 
 def open_lines(point: OpenPoint) -> tuple[str, ...]:
-    """The line that names an open point, and below it what was searched for."""
+    """The line that names an open point; below one that nothing was found for, what was searched for.
+
+    Of a part that is answered but for something, that is what a reader wants to know; the JSON has its queries.
+    """
     line = f"- {_block(escape(point.line))}"
-    return (line, f"    - {escape(point.searched)}") if point.searched else (line,)
+    searched = "" if point.status is PartStatus.PARTLY else point.searched
+    return (line, searched_line(point)) if searched else (line,)
+
+
+def searched_line(point: OpenPoint) -> str:
+    """The line that says what was searched for."""
+    return f"    - {escape(point.searched)}"
 
 
 def point_of(part: ReportPart, gap: ReportGap | None = None) -> OpenPoint:

@@ -149,6 +149,23 @@ def test_reports_of_before_list_the_parts_that_are_answered_too() -> None:
     assert [sure for _, _, sure in differences(replace(report, markdown=other))] == [True]
 
 
+def test_reports_of_before_list_the_queries_of_parts_that_are_answered_but_for_something() -> None:
+    part = ReportPart("Who built it?", PartStatus.PARTLY, "who paid for it")
+    gap = ReportGap(part.text, "who paid for it", ("tower paid by",))
+    none = ReportPart("How heavy is it?", PartStatus.NOT_HERE)
+    lacking = ReportGap(none.text, "no sure answer found", ("tower weight",))
+    report = replace(SAMPLE.report, parts=(part, none), gaps=(gap, lacking), status=ReportStatus.PARTIAL)
+    now = render_markdown(report)
+    line = "- Who built it? – answered in part: who paid for it\n"
+    assert line in now
+    assert "tower paid by" not in now, "a reader wants to know what is missing, not how it was looked for"
+    assert "searched for: “tower weight”" in now
+    then = now.replace(line, f"{line}    - searched for: “tower paid by”\n")
+    assert list(differences(replace(report, markdown=then))) == []
+    other = then.replace("tower paid by", "tower sold by")
+    assert [sure for _, _, sure in differences(replace(report, markdown=other))] == [True]
+
+
 def test_reports_of_before_list_the_parts_of_which_nothing_is_known_to_be_missing() -> None:
     part = ReportPart("Who built it?", PartStatus.PARTLY)
     gap = ReportGap(part.text, NOT_SURELY_ALL, ("built",))

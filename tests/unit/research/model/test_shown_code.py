@@ -1,7 +1,7 @@
 """Code that stands beside a told statement: offered to the writer, printed as the page has it, once, and checked."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,12 +10,14 @@ from tests.fakes.small_web import MemoryStores, SmallWeb
 from tests.unit.research.model.small_run import Small, at
 
 from pincite.audit.check import CheckStatus, check_report
+from pincite.audit.printed import differences
 from pincite.domain.evidence import JudgementLabel, Proof, judgement_id, statement_sha256
 from pincite.domain.fetch import FetchRequest, FetchResult
-from pincite.domain.layout import MADE_CODE, BlockForm, ExcerptKind, Sentence
+from pincite.domain.layout import MADE_CODE, BlockForm, ExcerptKind, Sentence, made_note
 from pincite.domain.markdown import render_markdown
 from pincite.domain.report import Report, broken_rules
 from pincite.exports.codec import dump_report
+from pincite.exports.html import HtmlExporter
 from pincite.testing.judges import LabelJudge
 from pincite.testing.models import ScriptedModel, Seen, block, composed, paragraph, said, section
 from pincite.testing.reports import SampleReport
@@ -206,10 +208,12 @@ async def made(
     lines: Callable[[Seen], Any] = both,
     times: int = 1,
     page: str = "",
+    more: Sequence[str] = (),
 ) -> tuple[Report, LabelJudge]:
     def compose(seen: Seen) -> Any:
         before = paragraph(said(f"{beside[:-1]}:", at(seen, beside.replace("**", ""))))
         sections = [section("Lighting it", before, *(own(text, lines)(seen) for _ in range(times)))]
+        sections += [section(f"Part {n}", before, own(each, lines)(seen)) for n, each in enumerate(more)]
         return composed([said(PUT_OUT, at(seen, PUT_OUT))], sections)
 
     judge = LabelJudge({on_one_line(code): JudgementLabel.STATES for code in right})
@@ -239,11 +243,29 @@ async def test_code_that_a_writer_puts_together_is_printed_where_a_judge_finds_t
     [sentence] = code_of(report)
     assert (sentence.text, sentence.proof, sentence.references) == (MADE, Proof.DERIVED, (1,))
     assert report.sections[0].sentences[0].text == f"{LIT[:-1]}:", "announces it"
-    assert f"```\n{MADE}\n```\n\n[1] *{MADE_CODE}*" in report.markdown
+    assert f"```\n{MADE}\n```\n\n[1] *{made_note(0)}*" in report.markdown
     case = next(case for case in judge.asked if case.statement == on_one_line(MADE))
     assert any(LIT[:-1] in hint for hint in case.hints), "what it is said to do"
     result = check_report(json.loads(dump_report(report)), await stored(report))
     assert result.status is CheckStatus.PASSED, result.problems
+
+
+async def test_one_note_says_of_all_such_code_that_it_was_not_run() -> None:
+    once, twice = MADE, MADE.replace("print(turn)", "print(lamp, turn)")
+    quoted = "lamp.light()  # *not* before dusk"
+    report, _ = await made(once, once, twice, more=(twice, quoted))
+    assert [s.proof for s in code_of(report)] == [Proof.DERIVED, Proof.DERIVED, Proof.QUOTED]
+    assert report.markdown.count("not run") == 1
+    assert f"{once}\n```\n\n[1] *{made_note(1)}*" in report.markdown
+    assert f"{twice}\n```\n\n[1]\n" in report.markdown
+    result = check_report(json.loads(dump_report(report)), await stored(report))
+    assert result.status is CheckStatus.PASSED, result.problems
+    assert HtmlExporter().render(report, {}).decode().count(MADE_CODE) == 2, "each by itself where there is room"
+    before = report.markdown.replace(f"[1] *{made_note(1)}*", f"[1] *{MADE_CODE}*")
+    before = before.replace(f"{twice}\n```\n\n[1]\n", f"{twice}\n```\n\n[1] *{MADE_CODE}*\n")
+    assert list(differences(replace(report, markdown=before))) == [], "as versions before said it"
+    hidden = report.markdown.replace(f" *{made_note(1)}*", "")
+    assert list(differences(replace(report, markdown=hidden))), "nobody takes it away unseen"
 
 
 @pytest.mark.parametrize(
@@ -305,7 +327,7 @@ async def test_code_in_a_pages_own_rows_is_quoted_and_no_judge_is_asked() -> Non
     rows = "lamp.light()  # *not* before dusk\nif lamp.is_lit:\n    print(lamp)"
     report, judge = await made(rows, lines=listing)
     assert [(s.text, s.proof) for s in code_of(report)] == [(rows, Proof.QUOTED)]
-    assert MADE_CODE not in report.markdown
+    assert "not run" not in report.markdown
     assert not [case for case in judge.asked if "print(lamp)" in case.statement]
 
 
@@ -336,7 +358,7 @@ async def test_a_prompt_and_what_stands_beside_a_row_are_not_typed_and_may_be_le
     # Two lines are named, as by writers who tell of both.
     report, judge = await made(rows, lines=lambda seen: (at(seen, "$ lamp"), at(seen, LIT)), page=page)
     assert [(s.text, s.proof) for s in code_of(report)] == [(rows, Proof.QUOTED)]
-    assert MADE_CODE not in report.markdown
+    assert "not run" not in report.markdown
     assert not [case for case in judge.asked if case.statement == on_one_line(rows)]
     result = check_report(json.loads(dump_report(report)), await stored(report, page))
     assert result.status is CheckStatus.PASSED, result.problems
