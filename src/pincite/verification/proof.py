@@ -123,6 +123,7 @@ class Proven:
         facts: its exact facts and what became of each.
         evidence: the passages that the verdict (and the judgement's hash) holds for.
         nothing_to_check: the judge says that it states nothing, and it has no exact fact either.
+        unanswered: a judge was asked about it and did not answer.
     """
 
     statement: Statement
@@ -136,6 +137,7 @@ class Proven:
     stands_alone: bool | None = None
     answers: bool | None = None
     nothing_to_check: bool = False
+    unanswered: bool = False
 
 
 async def prove(statements: Sequence[Statement], judge: Judge | None, *, at: datetime) -> tuple[Proven, ...]:
@@ -298,6 +300,7 @@ class _Case:
             reason="" if verdict is VerdictStatus.SUPPORTED else self._reason(facts, said, answer, failure, judge),
             evidence=evidence,
             nothing_to_check=nothing,
+            unanswered=answer is None and judge is not None and self.needs_judge,
         )
 
     def _narrowed(self, answer: Judgement) -> tuple[EvidencePassage, ...]:

@@ -83,12 +83,16 @@ class Replacements:
 
 
 class ToldJudge:
-    """Implements `ports.Judge`: a judge whose failure is told once, after which nobody is asked any more."""
+    """Implements `ports.Judge`: a judge that fails twice in a row, or in a way that lasts, is not asked any more.
+
+    A call that got no answer, among others that did, costs its own sentences and not those of the whole report.
+    """
 
     def __init__(self, judge: Judge, replacements: Replacements) -> None:
         self._judge = judge
         self._replacements = replacements
         self._failed: PinciteError | None = None
+        self._failures = 0
 
     @property
     def name(self) -> str:
@@ -101,15 +105,18 @@ class ToldJudge:
         return self._judge.thresholds
 
     async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:
-        """As the judge behind it. Errors: what it failed with, now or before."""
+        """As the judge behind it. Errors: what it failed with, now or for good."""
         if self._failed is not None:
             raise self._failed
         try:
             found = await self._judge.judge(cases)
         except _FAILURES as error:
-            await self._replacements.note(ModelRole.VERIFIER, error)
-            self._failed = error
+            self._failures += 1
+            if self._failures > 1 or not error.retryable:
+                await self._replacements.note(ModelRole.VERIFIER, error)
+                self._failed = error
             raise
+        self._failures = 0
         self._replacements.answered(ModelRole.VERIFIER)
         return found
 

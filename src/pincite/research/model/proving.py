@@ -45,19 +45,32 @@ class Mender:
     async def mended(
         self, checked: Sequence[Checked], offered: Mapping[str, VerifiedClaim], seconds_left: float | None
     ) -> list[Checked]:
-        """The sentences, those that failed as the model mends them where that can be proven."""
+        """The sentences, those that failed as the model mends them where that can be proven.
+
+        What a judge did not answer about, as its call failed, is put before it again with the next mends. A mend that
+        it never answers about leaves the sentence as it was.
+        """
         found = list(checked)
+        mends: dict[int, Checked] = {}  # that wait for the judge
+        lost = {place: said for place, said in enumerate(found) if said.why and said.unanswered}
         for _ in range(MENDED_AT_MOST):
-            failed = [place for place, said in enumerate(found) if _is_mendable(said)]
+            waiting = {place: _again(said) for place, said in (lost | mends).items()}
+            lost = {}  # once: a judge that can't be reached is not waited for three times
+            failed = [place for place, said in enumerate(found) if _is_mendable(said) and place not in waiting]
             repairs = await self._asked([found[place] for place in failed], offered, seconds_left) if failed else {}
-            if not repairs:
+            tried = {**waiting, **{failed[index]: repair for index, repair in repairs.items()}}
+            if not tried:
                 break
-            again = await self._prover.prove(list(repairs.values()), offered)
-            for index, proven in zip(repairs, again, strict=True):
-                old = found[failed[index]]
+            for place, proven in zip(tried, await self._prover.prove(list(tried.values()), offered), strict=True):
+                old = found[place]
                 # A repair that fails may name other passages: those of the sentence before still want to be told.
                 both = tuple(dict.fromkeys((*old.items, *proven.items)))
-                found[failed[index]] = replace(proven, items=both) if proven.why else proven
+                if proven.unanswered:
+                    mends[place] = proven
+                    found[place] = replace(old, items=both)
+                else:
+                    mends.pop(place, None)
+                    found[place] = replace(proven, items=both) if proven.why else proven
         return found
 
     async def _asked(
@@ -78,6 +91,11 @@ class Mender:
             if plain_line(repair.text) != plain_line(old.proposed.text) or set(names) != set(old.proposed.claims):
                 found[place] = replace(old.proposed, text=_led(repair.text, old.proposed), claims=names)
         return found
+
+
+def _again(said: Checked) -> Proposed:
+    """The sentence as it was written, to be proven anew."""
+    return replace(said.proposed, text=said.written)
 
 
 def _led(text: str, before: Proposed) -> str:

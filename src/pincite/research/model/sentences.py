@@ -67,7 +67,8 @@ class Proposed:
 class Checked:
     """A proposed sentence with what became of it; `why` is empty when it may be printed, as `line` then.
 
-    `proposed` has no marks any more, `written` is its text as it was written.
+    `proposed` has no marks any more, `written` is its text as it was written. `unanswered`: a judge was asked about it
+    and did not answer.
     """
 
     proposed: Proposed
@@ -78,6 +79,7 @@ class Checked:
     beyond: str = ""
     verdict: VerdictStatus = VerdictStatus.UNSUPPORTED
     answers: bool | None = None
+    unanswered: bool = False
 
     def rejected(self, then: str = "") -> RejectedClaim:
         """For the list of what was not printed; `then` says what stands in its place."""
@@ -195,7 +197,7 @@ def _draft(proposed: Proposed, offered: Mapping[str, VerifiedClaim], private: Co
 
 def _proven(draft: Checked, found: Proven) -> Checked:
     """The sentence with its verdict: whole and proven it is a line, a connective one without claims, too."""
-    said, draft = draft.proposed, replace(draft, answers=found.answers)
+    said, draft = draft.proposed, replace(draft, answers=found.answers, unanswered=found.unanswered)
     leads_on = found.nothing_to_check and not any(character.isdigit() for character in said.text)
     leads_on = leads_on and not said.is_code
     if not draft.items or (leads_on and not said.is_cell):

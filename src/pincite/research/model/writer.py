@@ -102,6 +102,8 @@ class ModelWriter:
         refused: dict[Said, str] = {}
         for said in (said for section in ready for said in section.proposed()):
             one = checked[id(said)]
+            if one.unanswered:
+                continue  # nobody refused it: it is judged with the report
             now = said if one.why else replace(said, text=one.written, claims=one.proposed.claims)
             self._drafted[_alone(now)] = one
             if one.why:

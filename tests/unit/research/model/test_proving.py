@@ -3,11 +3,13 @@
 from typing import Any
 
 import pytest
-from tests.unit.research.model.small_run import QUESTION, Small, at, writes
+from tests.unit.research.model.small_run import PAGES, QUESTION, Small, at, writes
 
+from pincite.domain.errors import ProviderError
 from pincite.domain.evidence import JudgementLabel, Proof
 from pincite.domain.layout import SentenceKind
 from pincite.domain.report import Report, balance_text, broken_rules
+from pincite.research.model.sentences import MAX_CLAIMS
 from pincite.testing.judges import LabelJudge
 from pincite.testing.models import ScriptedModel, Seen, composed, paragraph, said, section
 
@@ -252,3 +254,66 @@ async def test_all_that_fails_in_sections_is_mended_in_one_call_for_all() -> Non
     assert {left.text for left in report.rejected_claims} == set(wrong)
     lamp = "The lamp of the Varden lighthouse can be seen from 33 kilometres away in clear weather."
     assert told(report) == [HEIGHT, lamp], "six failures over one line tell it once"
+
+
+class Failing(LabelJudge):
+    """A judge whose answers to these calls never come, the first being 1."""
+
+    def __init__(self, labels: dict[str, JudgementLabel], *calls: int, beyond: dict[str, str] | None = None) -> None:
+        super().__init__(labels, beyond=beyond or {})
+        self._failing, self.times = calls, 0
+
+    async def judge(self, cases: Any) -> Any:
+        self.times += 1
+        if self.times in self._failing:
+            raise ProviderError("the model did not answer in time", reason="timeout", retryable=True)
+        return await super().judge(cases)
+
+
+MEND: Any = {"repairs": [{"id": "r1", "text": REWORDED, "lines": []}]}
+
+
+async def test_a_mend_that_the_judge_did_not_answer_about_is_put_before_it_again() -> None:
+    judge = Failing({STRETCHED: P, REWORDED: S}, 2, beyond={STRETCHED: "more than any other"})
+    report = await report_of({"compose": writes((STRETCHED, TALL)), "rewrite": MEND}, judge)
+    assert told(report) == [REWORDED]
+    assert report.rejected_claims == ()
+
+
+async def test_a_mend_that_the_judge_never_answers_about_leaves_the_sentence_as_it_was_refused() -> None:
+    judge = Failing({STRETCHED: P, REWORDED: S}, 2, 3, beyond={STRETCHED: "more than any other"})
+    report = await report_of({"compose": writes((STRETCHED, TALL), (RED, RED)), "rewrite": MEND}, judge)
+    assert told(report) == [HEIGHT, RED], "the line it rests on stands in its own words"
+    [left] = report.rejected_claims
+    assert (left.text, left.beyond) == (STRETCHED, "more than any other")
+    assert judge.times == 3
+
+
+async def test_a_sentence_that_the_judge_did_not_answer_about_is_put_before_it_once_more() -> None:
+    judge = Failing({REWORDED: S}, 1)
+    report = await report_of({"compose": writes((REWORDED, TALL)), "rewrite": NONE}, judge)
+    assert told(report) == [REWORDED]
+    down = Failing({REWORDED: S}, 1, 2, 3, 4)
+    report = await report_of({"compose": writes((REWORDED, TALL), (RED, RED)), "rewrite": NONE}, down)
+    assert told(report) == [HEIGHT, RED]
+    assert down.times == 2, "no longer than that"
+
+
+async def test_a_sentence_that_names_many_lines_keeps_all_of_them_and_too_many_are_refused() -> None:
+    lines = "\n\n".join(f"The lamp number {n} of the harbour shines in colour number {n}." for n in range(1, 21))
+    summed = "The lamps of the harbour shine in colours of their own."
+
+    async def report_with(count: int) -> Report:
+        def compose(seen: Seen) -> Any:
+            names = [at(seen, f"The lamp number {n} ") for n in range(1, count + 1)]
+            return composed([said(summed, *names, derived=True), said(RED, at(seen, RED))])
+
+        pages = {**PAGES, "https://lamp.test/all": f"# Lamps of the harbour\n\n{lines}"}
+        small = Small(pages, judge=LabelJudge({summed: S}), judged=False)
+        return await small.run(ScriptedModel({"compose": compose, "rewrite": NONE}), "Which colours have the lamps?")
+
+    report = await report_with(9)
+    [sentence] = [one for one in report.sentences() if one.text == summed]
+    assert len(sentence.claim_ids) == 9, "the ninth carries it, too"
+    report = await report_with(20)
+    assert [f"names 20 lines; at most {MAX_CLAIMS}" in left.why for left in report.rejected_claims] == [True]
