@@ -99,7 +99,7 @@ def planned(
             made += [Planned(BlockForm.EXCERPT, (), shown=item) for text, item in found.items() if text not in shown]
             shown.update(found)
             continue
-        before = unmarked(block.items[-1].text).text if block.items else ""
+        above, before = before, unmarked(block.items[-1].text).text if block.items else ""
         form = _FORMS.get(block.form, BlockForm.PARAGRAPH)
         if form is BlockForm.TABLE:
             table, more = _table(block, propose)
@@ -109,7 +109,7 @@ def planned(
         over += map(propose, block.items[MAX_ITEMS:])
         items = block.items[:MAX_ITEMS]
         if items and form is BlockForm.PARAGRAPH:
-            made.append(Planned(form, (leaning(items, propose),)))
+            made.append(Planned(form, (leaning(items, propose, above),)))
         elif items:
             befores = ("", *(unmarked(item.text).text for item in items))
             rows = zip(items, befores, strict=False)
@@ -127,9 +127,33 @@ def left_open(blocks: Sequence[Planned], checked: Mapping[int, Checked]) -> Iter
             yield last
 
 
-def leaning(written: Sequence[ComposedSentence], propose: Propose) -> tuple[Proposed, ...]:
-    """The sentences of a paragraph; one that points back ("It ...", "Therefore ...") with the one before it."""
-    befores = ("", *(unmarked(said.text).text for said in written))
+def orphaned(blocks: Sequence[Planned], checked: Mapping[int, Checked]) -> Iterator[tuple[Proposed, str]]:
+    """The printed sentences that lean on one that is not ("It ..."), each with what stands before it instead."""
+    stands, is_lost = "", False
+    for block in blocks:
+        if block.form in (BlockForm.CODE, BlockForm.EXCERPT):
+            continue  # a paragraph goes on behind it
+        if block.form is BlockForm.TABLE:
+            stands, is_lost = "", False
+            continue
+        for said in block.proposed():
+            found = checked[id(said)]
+            if found.line is not None:
+                if is_lost and said.after and block.form is BlockForm.PARAGRAPH:
+                    yield said, stands
+                stands, is_lost = found.line.text, False
+            elif lines := own_words(found.items, set()):
+                stands, is_lost = lines[-1].text, False
+            else:
+                is_lost = True
+
+
+def leaning(written: Sequence[ComposedSentence], propose: Propose, above: str = "") -> tuple[Proposed, ...]:
+    """The sentences of a paragraph; one that points back ("It ...", "Therefore ...") with the one before it.
+
+    `above` is the last sentence before the paragraph.
+    """
+    befores = (above, *(unmarked(said.text).text for said in written))
     return tuple(
         replace(propose(said), after=before if points_back(said.text) else "", before=before)
         for before, said in zip(befores, written, strict=False)

@@ -52,6 +52,9 @@ _GOES_ON: Final = "|"
 _BEGINNING: Final = 130
 # So many passages are offered to whoever chooses: about 40 tokens each, a third of the room. Chosen, not measured.
 _OFFERED: Final = 125
+# Of what follows a passage and is not offered itself. Who chooses does not see how it begins: under one heading of a
+# long page there stood 39,000 tokens. Chosen, not measured.
+_TAIL_TOKENS: Final = 1_500
 # Where somebody chose passages that fill less of the room, those nearest by words fill it up to here: whoever chooses
 # badly still writes from something. Chosen, not measured. A later look is at what was chosen and no more: of what
 # filled it up, readers in the seat used a tenth to a fifth.
@@ -296,11 +299,14 @@ def _offer(url: str, at: int, page: Document, own: Sequence[_Passage]) -> Offer:
 
 
 def _rest(url: str, at: int, page: Document, own: Sequence[_Passage], offered: Collection[int]) -> Iterator[Offer]:
-    """What follows the passage in its section, up to the next one that is offered itself."""
+    """What follows the passage in its section, up to the next one that is offered itself, and no more than a tail."""
+    size = 0
     for beyond in range(at + 1, len(own)):
-        if beyond in offered or own[beyond].section != own[at].section:
+        size += own[beyond].tokens
+        if beyond in offered or own[beyond].section != own[at].section or size > _TAIL_TOKENS:
             return
-        yield _offer(url, beyond, page, own)
+        if own[beyond].states >= _NAMES:
+            yield _offer(url, beyond, page, own)
 
 
 def _beginning(document: Document, span: Span) -> str:
@@ -378,10 +384,13 @@ def _ranked(page: ReadPage, own: Sequence[_Passage], asked: Sequence[Asked]) -> 
 
 
 def _of_all(near: Sequence[int], own: Sequence[_Passage]) -> list[int]:
-    """All passages of a page by number: those that are near and those that open its sections in turn, then the rest."""
+    """The passages of a page by number: those that are near and those that open its sections in turn, then the rest.
+
+    Those that only name things are left out: tables of contents, running heads, lines of usage.
+    """
     opening = [at for at in range(len(own)) if at == 0 or own[at].section != own[at - 1].section]
     turns = (at for pair in zip_longest(near, opening) for at in pair if at is not None)
-    return list(dict.fromkeys([*turns, *range(len(own))]))
+    return [at for at in dict.fromkeys([*turns, *range(len(own))]) if own[at].states >= _NAMES]
 
 
 def _cut(document: Document, start: int, end: int) -> list[Span]:

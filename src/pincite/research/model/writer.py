@@ -23,6 +23,7 @@ from pincite.research.model.blocks import (
     leaning,
     left_open,
     lifted,
+    orphaned,
     planned,
 )
 from pincite.research.model.leads import with_leads
@@ -49,6 +50,7 @@ _MAX_CONFLICTS: Final = 6
 _TOLD: Final = 0.5
 _TOO_MUCH: Final = "more than a part of a report may hold"
 _DEFAULT: Final = "What the sources say"
+_ORPHANED: Final = "it leans on the sentence before it, which is left out: name what it is about"
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +253,34 @@ class ModelWriter:
             checked.update(zip(map(id, left), mended, strict=True))
             await self._close(sections, checked, offered)
             failing.clear()
+        for section in await self._reword_orphans(sections, checked, offered, progress.seconds_left):
+            if section in sections[:told]:
+                await self._tell(section, checked, early=early)
         await tell()
         return checked
+
+    async def _reword_orphans(
+        self,
+        sections: Sequence[_Section],
+        checked: dict[int, Checked],
+        offered: Mapping[str, VerifiedClaim],
+        seconds_left: float | None,
+    ) -> list[_Section]:
+        """Have sentences that lean on one that is left out say by themselves what they are about; whose sections."""
+        found = [(section, *one) for section in sections for one in orphaned(section.blocks, checked)]
+        alone = [
+            replace(
+                checked[id(said)],
+                proposed=replace(checked[id(said)].proposed, after=stands, before=stands),
+                line=None,
+                why=_ORPHANED,
+                verdict=VerdictStatus.UNSUPPORTED,
+            )
+            for _, said, stands in found
+        ]
+        mended = await self._mender.mended(alone, offered, seconds_left) if alone else []
+        checked.update(zip((id(said) for _, said, _ in found), mended, strict=True))
+        return [section for section, *_ in found]
 
     async def _close(
         self, sections: Sequence[_Section], checked: dict[int, Checked], offered: Mapping[str, VerifiedClaim]

@@ -170,6 +170,27 @@ async def test_what_opens_a_section_is_offered_before_what_only_goes_on() -> Non
     assert any(offer.beginning.startswith("It may be visited") for offer in offers)
 
 
+async def test_tables_of_contents_and_running_heads_are_not_offered() -> None:
+    paint = "The paint of the Varden lighthouse is renewed every nine years, as its keepers write each spring. " * 3
+    names = "\n".join(f"- Paint of the Varden lighthouse, part {n}" for n in range(60))
+    pages = await pages_of(
+        **{
+            "https://a.test/": f"# Paint\n\nPAINT(8) PAINT(8)\n\n## NAME\n\n{paint}",
+            "https://index.test/": f"# Contents\n\n{names}",
+        }
+    )
+    offers = SourceBook().offers(pages, [Asked("How often is the paint of the Varden lighthouse renewed?")])
+    assert [offer.beginning[:20] for offer in offers] == ["The paint of the Var"]
+
+
+async def test_what_follows_a_passage_unseen_has_an_end() -> None:
+    near = "The paint of the Varden lighthouse is renewed every nine years, as its keepers write. " * 12
+    page = f"# Varden\n\n## Paint\n\n{chr(10).join(f'{chr(10)}{near} Number {n}.' for n in range(400))}"
+    offers = SourceBook().offers(await pages_of(**{URL: page}), [Asked("paint of the Varden lighthouse")])
+    tails = [sum(beyond.tokens for beyond in offer.rest) for offer in offers]
+    assert 1_000 < max(tails) <= 1_500
+
+
 async def test_what_was_chosen_is_not_shown_again_of_another_page() -> None:
     paint = "The paint of the Varden lighthouse is renewed every nine years. " * 8
     pages = await pages_of(**{"https://a.test/": f"# Paint\n\n{paint}", "https://b.test/": f"# Copy\n\n{paint}"})
@@ -278,7 +299,7 @@ async def test_a_part_waits_for_the_answer_of_another() -> None:
     assert "Where was Anna Holm born?" in second.parts.values()
     assert list(second.parts) == ["2"], "what is answered is not asked for again"
     assert "@1: The Varden lighthouse was built by Anna Holm" in second.user, "what stands is in sight"
-    assert re.search(r"\n\w+\d+: The Varden lighthouse was built by", second.user), "and the lines that it rests on"
+    assert not re.search(r"\n\w+\d+: The Varden lighthouse was built by", second.user), "its line says nothing more"
     assert [sentence.text for sentence in report.sentences()] == [
         "The Varden lighthouse was built by Anna Holm in 1897 on the northern cape of the island.",
         "Anna Holm came from Quarrion.",
@@ -357,12 +378,27 @@ async def test_a_later_look_builds_on_what_was_mended_and_is_told_what_was_refus
     assert second["@2"].startswith(f"{right} (")
     assert "refused: " in second["@3"]
     assert "refused: " not in second["@2"]
+    lines = [text for name, text in second.items() if re.fullmatch(r"[a-z]+\d+", name)]
+    assert [("built by" in text) for text in lines] == [True], "what is to be changed has its lines in sight"
     assert [sentence.text for sentence in report.sections[0].sentences] == [
         right.replace("`", ""),
         "Anna Holm came from Quarrion.",
     ]
     judged = [text for seen in model.seen if seen.task == "judge_statements" for text in seen.statements.values()]
     assert judged.count(right.replace("`", "")) == 1, "what stands keeps its proof"
+
+
+async def test_a_later_look_has_its_whole_room_for_what_is_chosen() -> None:
+    """The list of what is on offer takes nothing from it."""
+    many = "\n\n".join(f"Anna Holm came from Quarrion, says letter {n} of her brother. " * 9 for n in range(200))
+    run = Small()
+    run.pages.update(PEOPLE)
+    run.pages["https://letters.test/all"] = f"# Letters about Anna Holm born\n\n{many}"
+    choose: Any = {"passages": ["p1-p99"]}
+    model = ScriptedModel({"planner": PLAN, "compose": [builder, birth], "choose": choose})
+    await run.run(model, "Where was the builder of the Varden lighthouse born?", max_rounds=2, llm_source_tokens=4_000)
+    last = [seen for seen in model.seen if seen.task == "choose"][-1]
+    assert "Room: 1,320 tokens." in last.ours
 
 
 async def test_parts_beyond_what_a_round_adds_are_said_to_be_left_out() -> None:

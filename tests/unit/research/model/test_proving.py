@@ -317,3 +317,45 @@ async def test_a_sentence_that_names_many_lines_keeps_all_of_them_and_too_many_a
     assert len(sentence.claim_ids) == 9, "the ninth carries it, too"
     report = await report_with(20)
     assert [f"names 20 lines; at most {MAX_CLAIMS}" in left.why for left in report.rejected_claims] == [True]
+
+
+LIE = "The tower is 57 metres tall."
+THEN = "It is painted red and white."
+ALONE = "The Varden lighthouse is painted red and white."
+
+
+def leans(seen: Seen) -> Any:
+    told = [said(BY_HOLM, at(seen, BUILT)), said(LIE, "zz9"), said(THEN, at(seen, RED))]
+    return composed([said(HEIGHT, at(seen, TALL))], [section("The tower", paragraph(*told))])
+
+
+async def test_a_sentence_whose_sentence_before_is_left_out_says_by_itself_what_it_is_about() -> None:
+    asked: list[Seen] = []
+
+    def repair(seen: Seen) -> Any:
+        asked.append(seen)
+        failed = {text: name.split()[0] for name, text in seen.lines.items() if name.endswith(" sentence")}
+        return {"repairs": [{"id": failed[THEN], "text": ALONE, "lines": []}] if THEN in failed else []}
+
+    report = await report_of({"compose": leans, "rewrite": repair}, LabelJudge({THEN: S, ALONE: S}))
+    assert told(report) == [HEIGHT, BY_HOLM, ALONE]
+    shown = asked[-1].lines
+    assert shown["r1 wrong"].startswith("it leans on the sentence before it, which is left out")
+    assert shown["r1 stands after"] == BY_HOLM
+
+
+async def test_a_sentence_that_leans_on_nothing_printed_gives_way_to_its_source() -> None:
+    report = await report_of({"compose": leans, "rewrite": NONE}, LabelJudge({THEN: S}))
+    assert told(report) == [HEIGHT, BY_HOLM, RED]
+    assert THEN in [left.text for left in report.rejected_claims]
+
+
+async def test_a_paragraph_that_points_back_is_judged_with_the_end_of_the_one_before() -> None:
+    def compose(seen: Seen) -> Any:
+        first, then = paragraph(said(BY_HOLM, at(seen, BUILT))), paragraph(said(THEN, at(seen, RED)))
+        return composed([said(HEIGHT, at(seen, TALL))], [section("The tower", first, then)])
+
+    judge = LabelJudge({THEN: S})
+    report = await report_of({"compose": compose, "rewrite": NONE}, judge)
+    assert THEN in told(report)
+    assert f"it stands after: {BY_HOLM}" in judge.asked[0].hints
