@@ -12,11 +12,13 @@ The address and key default to OPENAI_BASE_URL and OPENAI_API_KEY.
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import openai
 from resiliparse.extract.html2text import extract_plain_text
@@ -39,6 +41,18 @@ HEADING_CHARS = 80
 """A shorter paragraph is taken for a heading and stays with the next."""
 
 
+def client_of(base_url: str | None) -> openai.OpenAI:
+    """The client; ends with one line where address or key are missing or no address."""
+    url = base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+    try:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+            raise ValueError("no http address")
+        return openai.OpenAI(base_url=url, timeout=3600, max_retries=0)
+    except (openai.OpenAIError, ValueError) as error:
+        sys.exit(f"plain_script: the model at {url!r} can't be asked: {error}")
+
+
 def ask(client: openai.OpenAI, model: str, system: str, user: str, used: Counter[str]) -> str:
     """One call to the model."""
     made = client.chat.completions.create(
@@ -56,8 +70,10 @@ def found(queries: list[str], source: str, pages: int) -> list[tuple[str, str]]:
     for query in queries:
         command = ["pincite", "search", query, "--source", source, "--json", "--max-results", str(RESULTS_PER_QUERY)]
         command[0] = str(Path(sys.executable).with_name("pincite"))
-        answer = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
-        for result in json.loads(answer)["results"]:
+        searched = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        if searched.returncode:  # a library that is none, a setting that is wrong: the command says so
+            sys.exit(f"plain_script: the search failed: {searched.stderr.strip() or searched.stdout.strip()}")
+        for result in json.loads(searched.stdout)["results"]:
             score[result["url"]] += 1 / (10 + result["rank"])
             titles[result["url"]] = result["title"]
     return [(url, titles[url]) for url, _ in score.most_common(pages)]
@@ -99,9 +115,20 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=8)
     parser.add_argument("--window", type=int, default=14_000, help="characters of each page")
     given = parser.parse_args()
-    client, used = openai.OpenAI(base_url=given.base_url, timeout=3600, max_retries=0), Counter[str]()
+    client, used = client_of(given.base_url), Counter[str]()
+    try:
+        write(given, client, used)
+    except openai.OpenAIError as error:
+        sys.exit(f"plain_script: the model at {client.base_url} did not answer: {error}")
+
+
+def write(given: argparse.Namespace, client: openai.OpenAI, used: Counter[str]) -> None:
+    """Plan, search, read and write."""
     plan = ask(client, given.model, PLAN, f"Question: {given.question}", used)
-    queries = [str(query) for query in json.loads(plan[plan.index("[") : plan.rindex("]") + 1])][:10]
+    try:
+        queries = [str(query) for query in json.loads(plan[plan.index("[") : plan.rindex("]") + 1])][:10]
+    except ValueError:
+        sys.exit(f"plain_script: the model planned no JSON list of queries: {plan[:200]!r}")
     pages = found([given.question, *queries], given.source, given.pages)
     read = [window_of(text_of(url, given.source), [given.question, *queries], given.window) for url, _ in pages]
     sources = [f"[{n}] {pages[n - 1][1]}\n{text}" for n, text in enumerate(read, start=1)]

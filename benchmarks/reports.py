@@ -18,15 +18,16 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pincite.domain.errors import InvalidInput
 from pincite.domain.evidence import Proof
+from pincite.domain.layout import BlockForm
 from pincite.domain.markdown import BALANCE_WORD, SUPPORT_WORD, render_markdown
-from pincite.domain.report import Report, stated
+from pincite.domain.report import Report, stated, statements_of
 from pincite.evaluation.questions import KnownQuestion, folded, read_questions, scored
 from pincite.exports.codec import load_report
 from pincite.text.tokens import terms
@@ -71,29 +72,48 @@ def figures_of(report: Report, known: KnownQuestion | None) -> Figures:
         answered.words,
         len(report.sentences()),
         Counter(answered.proofs),
-        tuple(repeated([stated(sentence) for sentence in report.sentences() if sentence.proof is not None])),
+        tuple(repeated(*statements(report))),
         answered.tokens,
         answered.duration_s,
     )
 
 
-def repeated(texts: Sequence[str]) -> list[tuple[str, str]]:
-    """The sentences that say what an earlier one said, each with that one."""
+def statements(report: Report) -> tuple[list[str], set[int]]:
+    """What its sentences state, a cell with its row and column; and which of them are cells, by number."""
+    texts = [stated(sentence) for sentence in report.summary.sentences if sentence.proof is not None]
+    cells: set[int] = set()
+    for section in report.sections:
+        tables = [block.items for block in section.blocks if block.form is BlockForm.TABLE]
+        inside = {index for items in tables for item in items for index in item}
+        for at, (sentence, text) in enumerate(zip(section.sentences, statements_of(section), strict=True)):
+            if sentence.proof is not None:
+                cells |= {len(texts)} if at in inside else set()
+                texts.append(text)
+    return texts, cells
+
+
+def repeated(texts: Sequence[str], cells: Collection[int] = ()) -> list[tuple[str, str]]:
+    """The sentences that say what an earlier one said, each with that one.
+
+    Two cells are of two things, however alike they are ("yes").
+    """
     found: list[tuple[str, str]] = []
-    before: list[tuple[str, frozenset[str], frozenset[str]]] = []
-    for text in texts:
-        mine, numbers = frozenset(terms(text)), frozenset(re.findall(r"\d[\d.,]*", text))
+    before: list[tuple[str, frozenset[str], frozenset[str], bool]] = []
+    for at, text in enumerate(texts):
+        mine, numbers, is_cell = frozenset(terms(text)), frozenset(re.findall(r"\d[\d.,]*", text)), at in cells
         same = next(
             (
                 other
-                for other, theirs, figures in before
-                if figures == numbers and len(mine & theirs) >= SAME_WORDS * max(len(mine | theirs), 1)
+                for other, theirs, figures, was_cell in before
+                if figures == numbers
+                and not (is_cell and was_cell)
+                and len(mine & theirs) >= SAME_WORDS * max(len(mine | theirs), 1)
             ),
             None,
         )
         if same is not None:
             found.append((text, same))
-        before.append((text, mine, numbers))
+        before.append((text, mine, numbers, is_cell))
     return found
 
 

@@ -192,7 +192,9 @@ class Settings(BaseModel):
     llm_allowed: Names = Field((), description="Further models that a request over HTTP may ask for by name.")
     llm_fallbacks: Names = Field((), description="Models to ask when the first one fails, in order.")
     llm_base_url: str | None = Field(
-        None, description="Base URL of a server that speaks the OpenAI protocol, for models without a provider."
+        None,
+        description="Base URL of a server that speaks the OpenAI protocol, for models without a provider and, unless "
+        "`openai_base_url` is set, `openai:` ones.",
     )
     llm_api_key: SecretStr | None = _key("Key for `llm_base_url`.")
     llm_effort: Pairs = Field(
@@ -207,7 +209,7 @@ class Settings(BaseModel):
     llm_output_mode: Literal["auto", "native", "tool", "prompted"] = Field(
         "auto", description="How typed answers are asked for; `prompted` suits small local models."
     )
-    llm_timeout_s: float = Field(180.0, gt=0, le=600, description="Seconds for one answer of a model.")
+    llm_timeout_s: float = Field(180.0, gt=0, le=600, description="Seconds for one answer of a model, at most 600.")
     llm_retries: int = Field(2, ge=0, le=5, description="More attempts at one model after passing faults.")
     llm_concurrency: int = Field(8, ge=1, le=64, description="Calls to models at the same time.")
     llm_temperature: float | None = Field(None, ge=0, le=2, description="Sampling temperature; unset is the model's.")

@@ -84,6 +84,11 @@ def parse_setting(settings: Settings, text: str) -> "ModelSpec":
         endpoints[name] = Endpoint(base, named(name) or secret(provider.key_setting or "none"))
     # Most such servers speak like OpenAI, and their keys are kept under that name.
     own = Endpoint(settings.llm_base_url, secret("llm_api_key") or secret("openai_api_key"))
+    if own.base_url and not settings.openai_base_url:
+        # So are their models named: what was meant for a server nearby must not go to OpenAI.
+        endpoints |= {
+            name: Endpoint(own.base_url, named(name) or own.api_key) for name in PROVIDERS if name.startswith("openai")
+        }
     servers = {name: Endpoint(url, named(name)) for name, url in settings.llm_servers.items()}
     return parse_model(text, endpoints, own, settings.llm_prices, servers)
 

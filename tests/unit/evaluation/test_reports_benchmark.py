@@ -12,7 +12,7 @@ import pytest
 from tests.fakes.reports import laid_out_report
 
 from pincite.domain.errors import InvalidInput
-from pincite.domain.layout import Sentence
+from pincite.domain.layout import BlockForm, ReportBlock, Sentence
 from pincite.domain.report import Report
 from pincite.exports.codec import dump_report
 
@@ -110,3 +110,19 @@ def test_the_key_has_a_file_of_its_own_and_a_broken_report_is_none(bench: Module
     assert text.read_text() == "Text."
     with pytest.raises(InvalidInput):
         bench.body_of('{"schema_version": 2}')
+
+
+def test_cells_that_are_alike_are_no_repetition(bench: ModuleType) -> None:
+    report = laid_out_report()
+    texts, cells = bench.statements(report)
+    assert len(texts) == sum(sentence.proof is not None for sentence in report.sentences())
+    assert not cells
+    first, *rest = report.sections
+    every = tuple((at,) for at in range(len(first.sentences)))
+    names = ("Tower", *(f"column {at}" for at in range(len(every))))
+    table = ReportBlock(BlockForm.TABLE, every, names, ("Halden",))
+    texts, cells = bench.statements(replace(report, sections=(replace(first, blocks=(table,)), *rest)))
+    assert cells
+    assert all(texts[at].startswith("Halden: column ") for at in cells)
+    assert bench.repeated(["GiST: Unique: no", "Only the B-tree is unique.", "GIN: Unique: no"], {0, 2}) == []
+    assert bench.repeated(["GIN: Unique: no", "GIN unique: no."], {0}), "a sentence may repeat a cell"
