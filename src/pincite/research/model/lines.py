@@ -377,20 +377,39 @@ def _ranked(page: ReadPage, own: Sequence[_Passage], asked: Sequence[Asked]) -> 
         best = max(near, default=0.0)
         likeliest = (at for at in range(len(own)) if near[at] > _WEAK * best and own[at].states >= _NAMES)
         turns.append(sorted(likeliest, key=lambda at: -near[at]))
-    stating = [at for at in range(len(own)) if own[at].states >= _NAMES]
-    turns.append(([at for at in stating if own[at].tokens >= _BRIEF] or stating)[:_FIRST])
+    turns.append(_beginning_of(own))
     found = dict.fromkeys(at for turn in zip_longest(*turns) for at in turn if at is not None)
     return list(found)
 
 
-def _of_all(near: Sequence[int], own: Sequence[_Passage]) -> list[int]:
-    """The passages of a page by number: those that are near and those that open its sections in turn, then the rest.
+def _beginning_of(own: Sequence[_Passage]) -> list[int]:
+    """The passages that a page begins with, by number."""
+    stating = [at for at in range(len(own)) if own[at].states >= _NAMES]
+    return ([at for at in stating if own[at].tokens >= _BRIEF] or stating)[:_FIRST]
 
-    Those that only name things are left out: tables of contents, running heads, lines of usage.
+
+def _of_all(near: Sequence[int], own: Sequence[_Passage]) -> list[int]:
+    """The passages of a page by number: those that are near, and others, in which words may miss what a reader sees.
+
+    Of the others those that open a section come first, and of these the ones under a heading that something near stands
+    under as well: the next section of a chapter, not the preface of the manual. Those that only name things are left
+    out: tables of contents, running heads, lines of usage.
     """
+    begins = _beginning_of(own)
     opening = [at for at in range(len(own)) if at == 0 or own[at].section != own[at - 1].section]
-    turns = (at for pair in zip_longest(near, opening) for at in pair if at is not None)
-    return [at for at in dict.fromkeys([*turns, *range(len(own))]) if own[at].states >= _NAMES]
+    begun = {own[at].section: at for at in reversed(opening)}
+    mine = dict.fromkeys(begun[own[at].section] for at in near)
+    # How the page begins is near whatever is asked (`_ranked`).
+    asked = [own[at].section for at in near if at not in begins]
+    above = {section[:depth] for section in asked for depth in range(1, len(section) + 1)}
+
+    def shared(at: int) -> int:
+        return sum(own[at].section[:depth] in above for depth in range(1, len(own[at].section) + 1))
+
+    others = [at for at in sorted(opening, key=lambda at: -shared(at)) if at not in mine]
+    turns = zip_longest(near[::2], mine, near[1::2], others)
+    ordered = dict.fromkeys([*(at for turn in turns for at in turn if at is not None), *range(len(own))])
+    return [at for at in ordered if own[at].states >= _NAMES]
 
 
 def _cut(document: Document, start: int, end: int) -> list[Span]:

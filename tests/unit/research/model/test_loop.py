@@ -1,6 +1,7 @@
 """The loop: passages of long pages, parts that wait for another's answer, further rounds for what is missing."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -168,6 +169,21 @@ async def test_what_opens_a_section_is_offered_before_what_only_goes_on() -> Non
     offers = SourceBook().offers(await pages_of(**{URL: page}), [Asked("paint of the Varden lighthouse")])
     assert len(offers) == 125
     assert any(offer.beginning.startswith("It may be visited") for offer in offers)
+
+
+async def test_of_a_manual_the_chapter_that_is_near_is_offered_before_its_preface() -> None:
+    def chapter(name: str, number: int) -> str:
+        text = f"This tells of {name.lower()} in many words. " * 3
+        body = "\n\n".join(f"### {name} {n}\n\nOn point {n}. {text}" for n in range(number))
+        return f"## {name}\n\nAll on {name.lower()}.\n\n{body}"
+
+    near = "### Renewal\n\nThe paint of the lighthouse is renewed every nine years."
+    chapters = [chapter("Preface", 130), f"{chapter('Upkeep', 30)}\n\n{near}", chapter("Ferries", 90)]
+    pages = await pages_of(**{URL: "# Manual\n\n" + "\n\n".join(chapters)})
+    offers = SourceBook().offers(pages, [Asked("How often is the paint of the lighthouse renewed?")])
+    counts = Counter(offer.section[1] for offer in offers)
+    assert len(offers) == 125
+    assert counts["Upkeep"] >= 30, "all of the chapter"
 
 
 async def test_tables_of_contents_and_running_heads_are_not_offered() -> None:
