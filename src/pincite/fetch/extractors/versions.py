@@ -2,7 +2,7 @@
 
 VERSIONS = {
     "ebooks": "1",
-    "html": "17",
+    "html": "18",
     "mail": "3",
     "markdown": "2",
     "office": "5",

@@ -396,3 +396,29 @@ def test_a_list_of_many_terms_is_a_reference_without_headings_too() -> None:
     odds = [0.1 if index in {21, 27} else 0.9 for index in range(40)]
     assert all(replace(manual, kinds=kinds, levels=(0,) * 40).kept(odds))
     assert not all(replace(manual, kinds=(BlockKind.PARAGRAPH,) * 40, levels=(0,) * 40).kept(odds))
+
+
+def test_a_thread_keeps_what_a_reply_quotes_once() -> None:
+    """Of the quotation goes what stands above, with the line that names its author; what is new in a reply stays."""
+    post = "The lamp at the north end has been dark since the storm of March 12."
+    reply = "It was lit again on April 3."
+    texts = (post, "Ada wrote:", post, reply, "Bo wrote:", "It was never dark at all, says the keeper, for 40 years.")
+    kinds = (BlockKind.PARAGRAPH, *(BlockKind.QUOTATION,) * 2, BlockKind.PARAGRAPH, *(BlockKind.QUOTATION,) * 2)
+    count = len(texts)
+    thread = replace(
+        manual_layout(foot=0),
+        sizes=tuple(len(text.split()) for text in texts),
+        chars=tuple(map(len, texts)),
+        kinds=kinds,
+        levels=(0,) * count,
+        records=True,
+        texts=texts,
+        **{
+            name: getattr(manual_layout(foot=0), name)[:count]
+            for name in (
+                "shapes", "holders", "plain", "around", "leading", "menus", "titles", "stated", "posts", "remarks", "below"
+            )
+        },
+    )  # fmt: skip
+    assert thread.kept([0.9] * count) == [True, False, False, True, True, True]
+    assert replace(thread, records=False, texts=()).kept([0.9] * count) == [True] * count  # an article says it twice
