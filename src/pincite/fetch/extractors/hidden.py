@@ -17,7 +17,7 @@ from lxml.html import HtmlElement
 
 from pincite.fetch.extractors.dom import Page, remove, size_of
 from pincite.fetch.extractors.revealed import FOLDED, folded_sections, is_shown_by_script
-from pincite.fetch.extractors.style_rules import MAX_SHEET_CHARS, plain_rules
+from pincite.fetch.extractors.style_rules import hidden_by_rules
 
 # Never rendered as running text; walkers skip these, whoever removes them.
 NEVER_TEXT = frozenset(
@@ -84,15 +84,11 @@ _COLOUR = re.compile(r"(?:^|;)color:([^;!]+)")
 _BACKGROUND = re.compile(r"(?:^|;)background(?:-color)?:([^;!]+)")
 _RGB = re.compile(r"rgba?\((\d+)[, ]+(\d+)[, ]+(\d+)")
 _NAMED = {"white": "ffffff", "black": "000000", "red": "ff0000", "snow": "fffafa", "ivory": "fffff0"}
-_SIMPLE_SELECTOR = re.compile(r"^(?:[a-z0-9]+)?([.#])([\w-]+)$")
-_WITH_NAMES = etree.XPath("//*[@class or @id]")
 # Something of this is in all that hides; most styles have none of it and are not taken apart.
 _MAY_HIDE = re.compile(
     r"none|hidden|collapse|:\s*\.?0|size\s*:\s*[1.]|-\d{3}|clip|transparent|color|scale|translate|rotate|opacity\(|\*/",
     re.IGNORECASE,
 )
-# Each name is a search through the tree; sheets of frameworks have thousands.
-_MAX_SHEET_NAMES = 100
 # Who hides nearly all of the page means to show it later (a consent wall, a fade-in).
 _MOST = 0.8
 # A page whose `noscript` holds nearly all, with a quarter of that beside it at most, is a shell. Chosen, not measured.
@@ -337,31 +333,9 @@ def _pale_on_default(element: HtmlElement, style: str) -> bool:
 
 
 def _hidden_by_sheet(page: Page) -> dict[HtmlElement, str]:
-    """Elements that an unconditional rule with a plain class or id selector hides, and no other rule mentions; and how.
+    """Elements that rules of the page's sheets hide, and how.
 
     What a sheet lays out as nothing is as unseen as any: a script may show it as easily.
     """
-    if not page.styles or len(page.styles) > MAX_SHEET_CHARS:
-        return {}
-    hiding: dict[tuple[str, str], str] = {}
-    for selectors, declarations in plain_rules(page.styles):
-        how = style_hides(declarations)
-        if not how:
-            continue
-        for selector in selectors.split(","):
-            match = _SIMPLE_SELECTOR.match(selector.strip())
-            if match:
-                hiding[match.group(1), match.group(2)] = "veiled" if how == "gone" else how
-    # More often: shown again somewhere (a tab, a menu, a dialogue).
-    names = {
-        (sign, name): how
-        for (sign, name), how in list(hiding.items())[:_MAX_SHEET_NAMES]
-        if page.styles.count(sign + name) == 1
-        or len(re.findall(rf"[{sign}]{re.escape(name)}(?![\w-])", page.styles)) == 1
-    }
-    hidden: dict[HtmlElement, str] = {}
-    for element in _WITH_NAMES(page.root) if names else ():
-        own = [("#", element.get("id") or ""), *((".", name) for name in (element.get("class") or "").split())]
-        if how := next((names[name] for name in own if name in names), ""):
-            hidden[element] = how
-    return hidden
+    found = hidden_by_rules(page, style_hides)
+    return {element: "veiled" if how == "gone" else how for element, how in found.items()}

@@ -62,7 +62,9 @@ _NOTED_FIGURES = re.compile(r"[1-9]\d{0,2}(?:\s?[,;–-]\s?[1-9]\d{0,2})+")
 _NOTED_LETTERS = re.compile(r"[a-z](?:\s?[,;–-]\s?[a-z])+", re.IGNORECASE)
 # What would go on with the figure before it, or be subtracted from it.
 _LOWERED = re.compile(r"[+\-−–]?\w")
-_WORD_OR_BRACKET = re.compile(r"(?:[^\W\d_]{2}|\))\Z")
+# A figure that several notes may stand behind: of two digits and more, or a percentage. Powers with a fraction in them
+# ("10^1,5", "2^1,5") have ten or one digit below.
+_NOTED = re.compile(r"(?:[^\W\d_]{2}|[)%]|(?<![\d.,])(?!10\Z)\d[\d.,]*\d)\Z")
 _DECIMAL = re.compile(r"\d[.,]\d+\Z")
 # What a link inside the page says when it is the mark of a note; numbers of pages and lines are no longer.
 _NOTE_MARK = re.compile(r"\d{1,3}|[*†‡§¶]+")
@@ -254,8 +256,8 @@ class InlineReader:
             or _REFERENCE_CLASSES.search(element.get("class") or "")
         ):
             return True
-        if self._are_notes(said, last):
-            return True
+        if self._are_notes(said, last) or (last == "%" and _NUMBERING.fullmatch(said)):
+            return True  # nothing is raised to the power of a percentage
         if last not in _ENDS_SENTENCE or not _NUMBERING.fullmatch(said):
             return bool(_BRACKETED.fullmatch(said))
         if self._are_cents(element, said):
@@ -267,7 +269,7 @@ class InlineReader:
         """Whether the raised text is a list of notes, or a letter that no ordinal number ends in."""
         before = self.text.before()
         if _NOTED_FIGURES.fullmatch(said):
-            return _WORD_OR_BRACKET.search(before) is not None
+            return _NOTED.search(before) is not None
         if said in _RAISED_ENDINGS and said != "o":  # "20.5 ºC" is often set with one
             return _DECIMAL.search(before) is not None
         return (last.isdigit() or last in "%)") and _NOTED_LETTERS.fullmatch(said) is not None

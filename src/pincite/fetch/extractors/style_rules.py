@@ -1,14 +1,16 @@
-"""What the style sheets inside a page say of its words: which are crossed out, which raised or lowered.
+"""What the style sheets inside a page say of its words: crossed out, raised, set beside each other, hidden.
 
 A price crossed out by a class and a power raised by one look like any other text in the tree. The rules that say so go
-into the elements' own styles, where `inline` heeds them. Sheets outside of the page are not read.
+into the elements' own styles, where `inline` heeds them; which elements rules hide, `hidden` asks here. Rules in
+`@media`, `@supports` and `@layer` count where they hold on a wide screen. Sheets outside of the page are not read.
 
-Source: CSS Cascading 4 §6 (specificity, order); Tailwind and Bootstrap (names of utility classes).
+Source: CSS Cascading 4 §6 (specificity, order), Media Queries 4; Tailwind and Bootstrap (names of utility classes).
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 from lxml.html import HtmlElement
 
@@ -24,15 +26,35 @@ _BRACE = re.compile(r"[{}]")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _DECORATION = re.compile(r"(?:^|[;\s])text-decoration(?:-line)?\s*:([^;]*)", re.IGNORECASE)
 _ALIGNMENT = re.compile(r"(?:^|[;\s])vertical-align\s*:\s*([\w-]+)", re.IGNORECASE)
+_DISPLAY = re.compile(r"(?:^|[;\s])display\s*:\s*([\w-]+)", re.IGNORECASE)
+# What sets a part of a line, or the parts in it, in places of their own.
+_PLACING = frozenset({"block", "flex", "grid", "table", "list-item"})
+# Two figures with nothing between them but tags: only there it matters which element has a place of its own.
+_FIGURES_MEET = re.compile(r"\d\s?(?:<[^<>]{1,300}>)+\d")
 _COMPOUND = re.compile(r"([a-z][\w-]*|\*)?((?:[.#][\w-]+)*)", re.IGNORECASE)
 _NAME = re.compile(r"([.#])([\w-]+)")
 _COMBINED = re.compile(r"\s*(>)\s*|\s+")
+_LAST_PART = re.compile(r"[^\s>+~]*\Z")
 # A rule of more parts is some tool's; each part costs a walk upwards.
 _MAX_PARTS = 6
 # A bound on sheets of somebody else.
 _MAX_RULES = 500
 # Rules held against elements, on the whole page: a second of work. What comes after stays as it is.
 _MAX_CHECKS = 100_000
+# As wide as browsers that nobody resized; `--browser` of `benchmarks/extraction.py` looks at pages so.
+_SCREEN_PIXELS = 1280
+_FEATURE = re.compile(r"\(\s*([\w-]+)\s*:?\s*([^()]*?)\s*\)")
+_LENGTH = re.compile(r"(\d+(?:\.\d+)?)(px|r?em)?\Z")
+# What holds on a screen with a mouse whose owner asked for nothing else.
+_USUAL = frozenset(
+    {("orientation", "landscape"), ("hover", "hover"), ("any-hover", "hover"), ("pointer", "fine")}
+    | {("prefers-color-scheme", "light"), ("prefers-reduced-motion", "no-preference")}
+)
+# Properties that a rule must set again to show what another hid so; all else is shown by any other mention.
+_SHOWN_BY = {
+    "gone": re.compile(r"(?:^|[;\s])(?:display|content-visibility)\s*:", re.IGNORECASE),
+    "veiled": re.compile(r"(?:^|[;\s])(?:visibility|opacity)\s*:", re.IGNORECASE),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,26 +81,35 @@ class _Rule:
     weight: tuple[int, int, int, int]
 
     def fits(self, element: HtmlElement) -> bool:
-        if not self.parts[0].fits(element):
+        return _fits(self.parts, element)
+
+
+def _fits(parts: Sequence[_Compound], element: HtmlElement, *, inside: bool = False) -> bool:
+    """Whether the parts of a selector, the last first, fit; `inside`: without names of `html` and `body`.
+
+    Scripts change those to say what state the page is in ("no-js", "loading").
+    """
+    if not parts[0].fits(element):
+        return False
+    at: HtmlElement | None = element
+    for last, part in pairwise(parts):
+        at = at.getparent() if at is not None else None
+        while at is not None and not part.fits(at):
+            at = None if last.is_parent else at.getparent()
+        if at is None or (inside and part.names and at.tag in {"html", "body"}):
             return False
-        at: HtmlElement | None = element
-        for last, part in zip(self.parts, self.parts[1:], strict=False):
-            at = at.getparent() if at is not None else None
-            while at is not None and not part.fits(at):
-                at = None if last.is_parent else at.getparent()
-            if at is None:
-                return False
-        return True
+    return True
 
 
 def apply_rules(page: Page) -> None:
     """Write what rules and well-known classes set into the elements' own styles; those win, as in a browser."""
     sheet = page.styles if len(page.styles) <= MAX_SHEET_CHARS else ""
-    if "line-through" not in page.source and "line-through" not in sheet and "vertical-align" not in sheet:
-        return
     rules: dict[str, list[_Rule]] = defaultdict(list)
     wanted = {"decoration"} if "line-through" in sheet else set()
     wanted |= {"alignment"} if re.search(r"vertical-align\s*:\s*su[bp]", sheet) else set()
+    wanted |= {"display"} if "display" in sheet and _FIGURES_MEET.search(page.source) else set()
+    if not wanted and "line-through" not in page.source:
+        return
     for rule in _rules(sheet, wanted) if wanted else ():
         first = rule.parts[0]
         rules[first.names[0][1] if first.names else first.tag].append(rule)
@@ -108,13 +139,16 @@ def apply_rules(page: Page) -> None:
 def _rules(sheet: str, wanted: set[str]) -> Iterator[_Rule]:
     """The rules that set one of the wanted, with selectors of tags, classes, ids and what they stand in."""
     count = 0
-    for selectors, declarations in plain_rules(_COMMENT.sub("", sheet)):
+    for selectors, declarations in screen_rules(sheet):
         settings: list[tuple[str, str]] = []
         if "decoration" in wanted and (found := _DECORATION.search(declarations)):
             settings.append(("decoration", _STRIKE if "line-through" in found.group(1).lower() else ""))
         if "alignment" in wanted and (found := _ALIGNMENT.search(declarations)):
             value = found.group(1).lower()
             settings.append(("alignment", f"vertical-align:{value}" if value in {"super", "sub"} else ""))
+        if "display" in wanted and (found := _DISPLAY.search(declarations)):
+            value = found.group(1).lower()
+            settings.append(("display", f"display:{value}" if value in _PLACING else ""))
         for selector in selectors.split(",") if settings else ():
             parts = _parts(selector.strip())
             if parts and count < _MAX_RULES:
@@ -124,8 +158,11 @@ def _rules(sheet: str, wanted: set[str]) -> Iterator[_Rule]:
                 yield _Rule(parts, tuple(settings), (names.count("#"), names.count("."), tags, count))
 
 
-def _parts(selector: str) -> tuple[_Compound, ...]:
-    """The parts of a selector from the last to the first; none where it says more than is understood here."""
+def _parts(selector: str, *, last_named: bool = True) -> tuple[_Compound, ...]:
+    """The parts of a selector from the last to the first; none where it says more than is understood here.
+
+    `last_named`: none either where the last part is any element.
+    """
     pieces = _COMBINED.split(selector)
     if len(pieces) > 2 * _MAX_PARTS:
         return ()
@@ -137,23 +174,96 @@ def _parts(selector: str) -> tuple[_Compound, ...]:
         names = tuple(_NAME.findall(found.group(2)))
         parts.append(_Compound((found.group(1) or "").lower(), names, place > 0 and pieces[place - 1] == ">"))
     last = parts[-1]
-    return () if not last.names and last.tag in {"", "*"} else tuple(reversed(parts))
+    return () if last_named and not last.names and last.tag in {"", "*"} else tuple(reversed(parts))
 
 
-def plain_rules(sheet: str) -> list[tuple[str, str]]:
-    """Selectors and declarations of the rules outside any at-rule."""
-    rules: list[tuple[str, str]] = []
-    depth = start = opened = 0
-    for match in _BRACE.finditer(sheet):
-        if match.group() == "{":
-            if depth == 0:
-                opened = match.start()
-            depth += 1
-        elif depth:
-            depth -= 1
-            if depth == 0:
-                prelude = sheet[start:opened].strip()
-                if not prelude.startswith("@"):
-                    rules.append((prelude, sheet[opened + 1 : match.start()]))
-                start = match.end()
-    return rules
+def hidden_by_rules(page: Page, hides: Callable[[str], str]) -> dict[HtmlElement, str]:
+    """The elements that rules hide and no rule that may come to fit shows again, and how.
+
+    Args:
+        page: the page, whose sheets are looked at where they are not too long.
+        hides: says how declarations hide, or nothing.
+    """
+    if not page.styles or len(page.styles) > MAX_SHEET_CHARS:
+        return {}
+    rules = list(screen_rules(page.styles))
+    hiding: dict[str, list[tuple[tuple[_Compound, ...], str]]] = defaultdict(list)
+    hidden_so = [(selectors, how) for selectors, declarations in rules if (how := hides(declarations))]
+    others = [(_subjects(selectors), declarations) for selectors, declarations in rules if not hides(declarations)]
+    for selectors, how in hidden_so[:_MAX_RULES] if hidden_so else ():
+        for selector in selectors.split(","):
+            parts = _parts(selector.strip(), last_named=False)
+            if parts and any(part.names for part in parts) and not _is_shown_again(parts[0], how, others):
+                first = parts[0]
+                hiding[first.names[0][1] if first.names else first.tag].append((parts, how))
+    hidden: dict[HtmlElement, str] = {}
+    checks = 0
+    for element in page.root.iter() if hiding else ():
+        if not isinstance(element.tag, str):
+            continue
+        for name in (element.tag, element.get("id") or "", *(element.get("class") or "").split()):
+            for parts, how in hiding.get(name, ()):
+                checks += 1
+                if checks <= _MAX_CHECKS and _fits(parts, element, inside=True):
+                    hidden[element] = how
+    return hidden
+
+
+def _subjects(selectors: str) -> list[str]:
+    """The last part of each selector: what the rule is about."""
+    return [found.group() for selector in selectors.split(",") if (found := _LAST_PART.search(selector.strip()))]
+
+
+def _is_shown_again(hidden: _Compound, how: str, others: Sequence[tuple[Sequence[str], str]]) -> bool:
+    """Whether another rule about the same elements undoes what hides them: a tab, a menu, a dialogue."""
+    names = [re.compile(rf"{re.escape(sign + name)}(?![\w-])") for sign, name in hidden.names]
+    names = names or [re.compile(rf"{re.escape(hidden.tag)}(?![\w-])")]
+    undoes = _SHOWN_BY.get(how)
+    return any(
+        (undoes is None or undoes.search(declarations))
+        and any(name.search(part) for name in names for part in subjects)
+        for subjects, declarations in others
+    )
+
+
+def screen_rules(sheet: str) -> Iterator[tuple[str, str]]:
+    """Selectors and declarations of the rules that hold on a wide screen, in order; rules in rules are left out."""
+    sheet = _COMMENT.sub("", sheet)
+    around: list[tuple[str, bool, list[str]]] = []  # of what is open: its prelude, whether it counts, declarations
+    start = 0
+    for brace in _BRACE.finditer(sheet):
+        said = sheet[start : brace.start()]
+        start = brace.end()
+        if brace.group() == "{":
+            before, _, prelude = said.rpartition(";")
+            prelude = prelude.strip()
+            if around:
+                around[-1][2].append(before)
+            outer = not around or (around[-1][1] and around[-1][0].startswith("@"))
+            around.append((prelude, outer and (not prelude.startswith("@") or _holds(prelude)), []))
+        elif around:
+            prelude, counts, declarations = around.pop()
+            if counts and not prelude.startswith("@"):
+                yield prelude, ";".join([*declarations, said])
+
+
+def _holds(prelude: str) -> bool:
+    """Whether what an at-rule asks for is so on a wide screen, as far as that is known."""
+    name, _, condition = prelude.lower().partition(" ")
+    if name.startswith("@media"):
+        return any(map(_fits_screen, prelude.lower().removeprefix("@media").split(",")))
+    return name == "@layer" or (name == "@supports" and not condition.strip().startswith("not"))
+
+
+def _fits_screen(query: str) -> bool:
+    if not {"not", "print", "speech", "or"}.isdisjoint(query.replace("(", " ( ").split()):
+        return False
+    return all(_has(feature, value) for feature, value in _FEATURE.findall(query)) and "<" not in query
+
+
+def _has(feature: str, value: str) -> bool:
+    length = _LENGTH.fullmatch(value)
+    if feature in {"min-width", "max-width"} and length is not None:
+        pixels = float(length.group(1)) * (16 if (length.group(2) or "").endswith("em") else 1)
+        return pixels <= _SCREEN_PIXELS if feature == "min-width" else pixels >= _SCREEN_PIXELS
+    return (feature, value) in _USUAL

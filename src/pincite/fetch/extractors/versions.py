@@ -2,7 +2,7 @@
 
 VERSIONS = {
     "ebooks": "1",
-    "html": "18",
+    "html": "19",
     "mail": "3",
     "markdown": "2",
     "office": "5",

@@ -415,10 +415,8 @@ def test_a_thread_keeps_what_a_reply_quotes_once() -> None:
         texts=texts,
         **{
             name: getattr(manual_layout(foot=0), name)[:count]
-            for name in (
-                "shapes", "holders", "plain", "around", "leading", "menus", "titles", "stated", "posts", "remarks", "below"
-            )
+            for name in "shapes holders plain around leading menus titles stated posts remarks below".split()
         },
-    )  # fmt: skip
+    )
     assert thread.kept([0.9] * count) == [True, False, False, True, True, True]
     assert replace(thread, records=False, texts=()).kept([0.9] * count) == [True] * count  # an article says it twice

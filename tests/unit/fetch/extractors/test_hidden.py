@@ -72,6 +72,36 @@ def test_style_sheet_rules_count_unless_something_shows_it_again() -> None:
     assert "300" in shown
 
 
+@pytest.mark.parametrize(
+    "sheet",
+    [
+        ".box .trap{display:none}", "div > .trap{visibility:hidden}", ".box p{display:none}",
+        "@media screen and (min-width:600px){.trap{display:none}}", "@supports (display:grid){.trap{opacity:0}}",
+        "@layer base{@media (min-width:48em){.box .trap{display:none}}}", ".trap{display:none} .trap{color:red}",
+        ".trap{display:none} @media (max-width:600px){.trap{display:block}}", "@import 'a.css'; .trap{display:none}",
+        ".box{color:red; & b{color:blue} } .trap{display:none}",
+    ],
+)  # fmt: skip
+def test_rules_hide_by_what_stands_around_and_where_the_screen_is_wide(sheet: str) -> None:
+    assert "300" not in read(f"<div class=box><p class=trap>{SECRET}</p></div>", f"<style>{sheet}</style>")
+
+
+@pytest.mark.parametrize(
+    "sheet",
+    [
+        ".other .trap{display:none}", "@media print{.trap{display:none}}",
+        "@media (max-width:600px){.trap{display:none}}",
+        "@supports not (display:grid){.trap{display:none}}", ".box .trap{display:none} .box.on .trap{display:block}",
+        "@keyframes a{.trap{opacity:0}}", ".trap{display:none} .trap:target{display:block}",
+        ".loading .trap{display:none}", "@media (prefers-color-scheme:dark){.trap{display:none}}",
+    ],
+)  # fmt: skip
+def test_rules_that_do_not_hold_or_that_others_undo_hide_nothing(sheet: str) -> None:
+    page = f"<html class=loading><head><style>{sheet}</style></head><body><p>{TRUTH}</p>"
+    page += f"<div class=box><p class=trap>{SECRET}</p></div></body></html>"
+    assert "300" in extract(page.encode(), URL, "text/html").text
+
+
 def test_page_that_scripts_reveal_is_still_read() -> None:
     page = f"<html><body style='opacity:0'><div style='visibility:hidden'><p>{TRUTH} {TRUTH}</p></div></body></html>"
     assert TRUTH in extract(page.encode(), URL, "text/html").text

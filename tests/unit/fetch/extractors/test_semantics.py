@@ -280,3 +280,36 @@ def test_well_known_names_and_struck_rows_cross_out() -> None:
     row = "<tr style='text-decoration:line-through'><td>5<td>6</tr>"
     (table,) = read(f"<table><tr><th>A<th>B</tr>{row}<tr><td>7<td class='line-through'>8</tr></table>")
     assert marked(table, MarkKind.STRUCK) == ["5", "6", "8"]
+
+
+@pytest.mark.parametrize(
+    ("sheet", "text"),
+    [
+        (".n{display:block}", "12 34"), (".row{display:flex}", "12 34"),
+        ("@media (min-width:9em){.n{display:block}}", "12 34"),
+        (".n{display:inline}", "1234"), ("@media print{.n{display:block}}", "1234"), (".n{color:red}", "1234"),
+    ],
+)  # fmt: skip
+def test_figures_that_a_sheet_sets_apart_are_two(sheet: str, text: str) -> None:
+    page = f"<style>{sheet}</style><main><h1>Rows</h1><div class=row><b class=n>12</b><b class=n>34</b></div></main>"
+    block = extract(page.encode(), "https://docs.example/", "text/html").blocks[-1]
+    assert block.text == text
+    assert marked(block, MarkKind.JOINED) == ([] if " " in text else [text])
+
+
+@pytest.mark.parametrize(
+    ("inside", "text"),
+    [
+        ("67<sup>1,2</sup> of them", "67[1,2] of them"),
+        ("3.5<sup>1–3</sup>", "3.5[1–3]"), ("45%<sup>3</sup>", "45%[3]"),
+        ("10<sup>1,5</sup>", "10^1,5"), ("2<sup>1,5</sup>", "2^1,5"), ("67<sup>2</sup>", "67^2"),
+    ],
+)  # fmt: skip
+def test_several_notes_behind_a_figure_are_no_power_of_it(inside: str, text: str) -> None:
+    assert read(f"<p>{inside}</p>")[0].text == text
+
+
+def test_lines_of_code_that_a_style_sheet_sets_apart_stay_lines() -> None:
+    lines = "<span class=line><i>npm</i> init</span><span class=line></span><span class='line on'>cd app</span>"
+    broken = lines.replace("</span><span", "</span>\n<span")
+    assert [read(f"<pre><code>{code}</code></pre>")[0].text for code in (lines, broken)] == ["npm init\n\ncd app"] * 2
