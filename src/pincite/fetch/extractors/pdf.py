@@ -149,10 +149,10 @@ def second_reading(body: bytes) -> _Raw | None:
 def _lines(document: Any, index: int) -> tuple[Line, ...]:
     page = document[index]
     try:
-        remove_unseen(page)
+        rules = remove_unseen(page)
         text_page = page.get_textpage()
         try:
-            return placed_lines(text_page)
+            return placed_lines(text_page, rules)
         finally:
             text_page.close()
     finally:

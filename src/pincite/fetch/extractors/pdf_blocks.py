@@ -32,6 +32,8 @@ _PARAGRAPH_GAP = 1.5
 _ALIGNED_POINTS = 3.0
 # Two lines with a gap at the same place are chance, or a head with its one line.
 _FEWEST_ROWS = 3
+# Of the letters of a file: where more is bold, bold marks nothing.
+_BOLD_SHARE = 0.2
 # On average at most: columns of prose have eight words a line and more.
 _CELL_WORDS = 6
 
@@ -50,6 +52,7 @@ class PageReader:
     titles: Mapping[tuple[int, str], int]
     blocks: list[Block] = field(default_factory=list)
     _sizes: list[tuple[float, int]] = field(default_factory=list)
+    _bold_titles: bool = False
     _page: int = 0
     _pitch: float = 0.0
     _right: float = 0.0
@@ -59,6 +62,8 @@ class PageReader:
     def read(self) -> list[Block]:
         """The blocks of all pages."""
         self._sizes = self._heading_sizes()
+        letters = [(len(line.text), line.bold) for lines in self.pages for line in lines]
+        self._bold_titles = sum(size for size, bold in letters if bold) < _BOLD_SHARE * sum(size for size, _ in letters)
         for number, lines in enumerate(self.pages, start=1):
             self._page = number
             self._measure(lines)
@@ -117,7 +122,7 @@ class PageReader:
             return 1
         if (level := self._level(line)) is not None:
             return self._heading(lines, place, level)
-        if line.fixed_width:
+        if line.fixed_width and not self._is_amid_sentence(lines, place):
             return self._code(lines, place)
         if line.is_placed and (rows := table_rows(lines, place)) is not None:
             used, cells, has_header = rows
@@ -126,10 +131,47 @@ class PageReader:
                 Block(BlockKind.TABLE, text, rows=cells, has_header=has_header, header_rows=1 if has_header else 0)
             )
             return used
+        if line.bold and self._bold_titles and (used := self._bold_lines(lines, place)):
+            text = line.text
+            for last, more in pairwise(lines[place : place + used]):
+                text = _put(text, last, more.text)
+            self._add(Block(BlockKind.HEADING, text, level=min(max((at for _, at in self._sizes), default=1) + 1, 6)))
+            return used
         if self._pending and self._begins(self._pending[-1], line):
             self._flush()
         self._pending.append(line)
         return 1
+
+    def _is_amid_sentence(self, lines: Sequence[Line], place: int) -> bool:
+        """Whether one line of fixed width goes on with the sentence above: names in a sentence may fill a line."""
+        line, above = lines[place], self._pending[-1] if self._pending else None
+        after = lines[place + 1] if place + 1 < len(lines) else None
+        if above is None or not line.is_placed or (after is not None and after.fixed_width):
+            return False
+        ran_on = above.right >= _FULL_SHARE * self._right and not _SENTENCE_END.search(above.text)
+        return ran_on and line.left <= self._pending[0].left + 0.5 * line.size and not self._is_far(above, line)
+
+    def _is_far(self, above: Line, line: Line) -> bool:
+        """Whether more than the usual distance lies between two lines."""
+        return bool(self._pitch) and above.bottom - line.bottom > _PARAGRAPH_GAP * self._pitch
+
+    def _bold_lines(self, lines: Sequence[Line], place: int) -> int:
+        """How many bold lines stand there as the title of the text below, in the text's own size."""
+        used = 1
+        while used < 3 and place + used < len(lines) and lines[place + used].bold:
+            used += 1
+        first, last = lines[place], lines[place + used - 1]
+        if place + used == len(lines) or not first.is_placed or first.fixed_width or lines[place + used].bold:
+            return 0
+        text, above = " ".join(line.text for line in lines[place : place + used]), self._pending[-1:]
+        ends = not above or _SENTENCE_END.search(above[0].text) or self._is_far(above[0], first)
+        if not ends or len(text) > HEADING_CHARS or not any(char.isalpha() for char in text):
+            return 0
+        paged = len(first.pieces) > 1 and first.pieces[-1].text.isdigit()  # an entry of contents
+        if _SENTENCE_END.search(text) or _BULLET.match(text) or len(first.pieces) > 2 or paged:
+            return 0
+        below = lines[place + used]
+        return used if below.is_placed and below.top < last.top and not _is_row(below) else 0
 
     def _level(self, line: Line) -> int | None:
         """The level of a heading, or None."""
@@ -174,7 +216,7 @@ class PageReader:
         if _BULLET.match(line.text):
             return True
         if line.is_placed and self._pitch:
-            if last.bottom - line.bottom > _PARAGRAPH_GAP * self._pitch:
+            if self._is_far(last, line):
                 return True
             indented = line.left > self._pending[-1].left + 0.5 * line.size
             if indented and _SENTENCE_END.search(last.text) and not _BULLET.match(self._pending[0].text):

@@ -9,7 +9,8 @@ writes: it stays where the page has no other text.
 import ctypes
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -23,10 +24,22 @@ _WIDE_GAP = 1.0
 # Of a line's height: how far the middles of two pieces of one row may be apart.
 _SAME_ROW = 0.4
 _FIXED_PITCH = 1  # font descriptor flags, bit 1. Source: ISO 32000-2 §9.8.2, table 121
-_FIXED_NAMES = re.compile(r"mono|courier|consol|typewriter|menlo|cmtt|[^a-z]tt\d*$", re.IGNORECASE)
-_BOLD_NAMES = re.compile(r"bold|black|heavy|semibold|demi", re.IGNORECASE)
+_FIXED_NAMES = re.compile(r"mono|courier|consol|typewriter|menlo|cm(?:sl)?tt|[^a-z]tt\d*$", re.IGNORECASE)
+# Also those of TeX: Computer Modern's (CMBX12, SFBX1000), and the Times and Helvetica of URW (NimbusRomNo9L-Medi).
+_BOLD_NAMES = re.compile(r"bold|black|heavy|demi|(?:cm|sf|ec)\w{0,2}bx|-medi(?![au])", re.IGNORECASE)
+# Of a line's words: code has signs of other fonts in it, a sentence that begins and ends with code has more.
+_FIXED_SHARE = 0.75
+# TeX draws an underscore as a rule: wider than high, of a letter's width, in the lower part of the line, with no space
+# beside it. In heights of the line.
+_RULE_WIDTHS = (0.2, 0.8)
+_RULE_LEVEL = 0.45
+_RULE_SPACE = 0.25
 # PDF names have 127 bytes at most (ISO 32000-1, annex C).
 _MAX_NAME_BYTES = 128
+
+
+Box = tuple[float, float, float, float]
+"""Left, bottom, right, top."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +94,11 @@ def plain_lines(text: str) -> tuple[Line, ...]:
     return tuple(Line((Piece(line, 0, 0),), 0, 0) for line in shown if line)
 
 
-def placed_lines(text_page: Any) -> tuple[Line, ...]:
-    """The lines of a text page of pypdfium2, pieces of one row that were drawn one after the other put together."""
+def placed_lines(text_page: Any, rules: Sequence[Box] = ()) -> tuple[Line, ...]:
+    """The lines of a text page of pypdfium2, pieces of one row that were drawn one after the other put together.
+
+    `rules` are the boxes of short strokes on the page, as `remove_unseen` gives them: some are underscores.
+    """
     count = text_page.count_chars()
     text = text_page.get_text_range(0, count) if count > 0 else ""
     sideways = text_page.page.get_rotation() in {90, 270}  # lines run up or down there
@@ -91,7 +107,7 @@ def placed_lines(text_page: Any) -> tuple[Line, ...]:
     shown = text_page.page.get_bbox()
     found: list[Line] = []
     for words in _rows(text_page, text, shown):
-        line = _line(text_page, text, words)
+        line = _line(text_page, text, words, rules)
         if line is None:
             continue
         if found and _is_same_row(found[-1], line):
@@ -137,8 +153,9 @@ def _rows(text_page: Any, text: str, shown: tuple[float, float, float, float]) -
         yield words
 
 
-def _line(text_page: Any, text: str, words: list[_Word]) -> Line | None:
+def _line(text_page: Any, text: str, words: list[_Word], rules: Sequence[Box]) -> Line | None:
     top, bottom = max(word.top for word in words), min(word.bottom for word in words)
+    strokes = _underscores(rules, words, top, bottom)
     size = round(2 * median(word.top - word.bottom for word in words)) / 2
     groups: list[list[_Word]] = []
     for word in words:
@@ -148,15 +165,34 @@ def _line(text_page: Any, text: str, words: list[_Word]) -> Line | None:
             groups.append([word])
     pieces = []
     for group in groups:
-        said = clean(_SOFT_HYPHEN.sub("", " ".join(text[word.first : word.last] for word in group)))
+        said = "".join(strokes.get(word.first, " ") + text[word.first : word.last] for word in group)
+        said = clean(_SOFT_HYPHEN.sub("", said))
         if said := " ".join(said.split()):
             pieces.append(Piece(said, group[0].left, group[-1].right))
     if not pieces:
         return None
-    fonts = {_font(text_page, words[0].first), _font(text_page, words[-1].last - 1)}
+    ends = [_font(text_page, words[0].first), _font(text_page, words[-1].last - 1)]
     goes_on = _SOFT_HYPHEN.match(text, words[-1].last - 1) is not None
-    is_fixed, is_bold = all(fixed for fixed, _ in fonts), all(bold for _, bold in fonts)
+    is_fixed, is_bold = (all(font[kind] for font in ends) for kind in (0, 1))
+    if is_fixed or is_bold:
+        fonts = [_font(text_page, word.first) for word in words]
+        is_fixed = is_fixed and sum(fixed for fixed, _ in fonts) >= _FIXED_SHARE * len(fonts)
+        is_bold = is_bold and all(bold for _, bold in fonts)
     return Line(tuple(pieces), top, bottom, size, is_fixed, is_bold, goes_on)
+
+
+def _underscores(rules: Sequence[Box], words: list[_Word], top: float, bottom: float) -> dict[int, str]:
+    """By the first character of a word the underscores that are drawn between it and the word before."""
+    height = top - bottom
+    low = [box for box in rules if bottom <= box[1] and box[3] <= bottom + _RULE_LEVEL * height]
+    found: dict[int, str] = {}
+    for before, word in pairwise(words) if low else ():
+        between = [box for box in low if before.right <= (box[0] + box[2]) / 2 <= word.left]
+        space = word.left - before.right - sum(right - left for left, _, right, _ in between)
+        least, most = (share * height for share in _RULE_WIDTHS)
+        if between and space <= _RULE_SPACE * height and all(least <= box[2] - box[0] <= most for box in between):
+            found[word.first] = "_" * len(between)
+    return found
 
 
 def _reach(text_page: Any, first: int, last: int) -> tuple[float, float, float, float]:
@@ -194,6 +230,8 @@ def _joined(line: Line, more: Line) -> Line:
     )  # fmt: skip
 
 
+# A letter of the largest headings: longer ones are lines of tables.
+_LONGEST_STROKE = 30.0
 # Half a millimetre: nobody reads that, and nothing is printed so.
 TINY_POINTS = 1.5
 _INVISIBLE = frozenset({3, 7})  # neither filled nor stroked; clipping only. Source: ISO 32000-2 §9.3.6
@@ -211,7 +249,6 @@ _MAX_OBJECTS = 200_000
 # Each text is compared with what was drawn last before it.
 _MAX_GROUNDS = 500
 
-Box = tuple[float, float, float, float]
 Colour = tuple[int, int, int]
 
 
@@ -228,20 +265,25 @@ class _Drawn:
     layer: bool = False
 
 
-def remove_unseen(page: Any) -> int:
-    """Take the unseen text off a page of pypdfium2; how many pieces went."""
+def remove_unseen(page: Any) -> tuple[Box, ...]:
+    """Take the unseen text off a page of pypdfium2; the boxes of short strokes on it, much wider than high."""
     drawn = list(_objects(page))
+    _remove_texts(page, drawn)
+    paths = (item.box for item in drawn if item.kind == _PATH)
+    return tuple(box for box in paths if 0 < 2 * (box[3] - box[1]) < box[2] - box[0] < _LONGEST_STROKE)
+
+
+def _remove_texts(page: Any, drawn: list[_Drawn]) -> None:
     texts = [item for item in drawn if item.kind == _TEXT]
     if not any(item.hidden or item.layer for item in texts) and not _may_vanish(drawn, texts):
-        return 0
+        return
     width, height = page.get_size()
     if all(item.layer for item in texts) and _is_pictured(drawn, width * height):
-        return 0
+        return
     _compare_with_ground(drawn)
-    gone = [item for item in texts if item.hidden or item.layer]
-    for item in gone:
-        _remove(page, item)
-    return len(gone)
+    for item in texts:
+        if item.hidden or item.layer:
+            _remove(page, item)
 
 
 def _objects(page: Any) -> Iterator[_Drawn]:

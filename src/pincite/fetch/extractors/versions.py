@@ -6,7 +6,7 @@ VERSIONS = {
     "mail": "3",
     "markdown": "2",
     "office": "5",
-    "pdf": "3",
+    "pdf": "4",
     "preformatted": "5",
     "rtf": "1",
     "structured": "1",

@@ -13,15 +13,15 @@ FONTS = {"F1": b"Helvetica", "F2": b"Courier", "F3": b"Helvetica-Bold"}
 Drawn = tuple[float, float, float, str, str]  # x, y, size, font, text
 
 
-def pdf(*pages: list[Drawn]) -> bytes:
-    """A PDF made by hand: each text at its place, in its font and size."""
+def pdf(*pages: list[Drawn], strokes: str = "") -> bytes:
+    """A PDF made by hand: each text at its place, in its font and size; `strokes` are drawn on each page."""
     objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b""]
     objects += [b"<< /Type /Font /Subtype /Type1 /BaseFont /%s >>" % name for name in FONTS.values()]
     fonts = b" ".join(b"/%s %d 0 R" % (key.encode(), place) for place, key in enumerate(FONTS, start=3))
     kids = []
     for page in pages:
         shown = "".join(f"/{font} {size} Tf 1 0 0 1 {x} {y} Tm ({text}) Tj\n" for x, y, size, font, text in page)
-        stream = f"BT\n{shown}ET".encode("latin-1")
+        stream = f"BT\n{shown}ET\n{strokes}".encode("latin-1")
         objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
         kids.append(len(objects) + 1)
         objects.append(
@@ -143,3 +143,62 @@ def test_a_file_of_too_many_pages_is_refused() -> None:
         read(*[lines("x") for _ in range(5_000)])
     assert caught.value.reason == "too_many_pages"
     assert "5,000 pages" in str(caught.value)
+
+
+BODY = lines(
+    "Every file is kept in a folder of its own, which is made when the program starts for",
+    "the first time and is never removed afterwards, whatever else happens to the files.",
+)
+
+
+def test_a_bold_line_of_the_text_s_own_size_is_the_title_of_what_follows() -> None:
+    page = (
+        BODY + lines("Removal of old files", y=660, font="F3") + lines("They go after 30 days. The rest stays.", y=647)
+    )
+    document = read(page)
+    assert [(block.kind, block.text) for block in document.blocks[-2:]] == [
+        (BlockKind.HEADING, "Removal of old files"),
+        (BlockKind.PARAGRAPH, "They go after 30 days. The rest stays."),
+    ]
+    assert document.blocks[-2].level == 2
+
+
+@pytest.mark.parametrize("text", ["Nothing is lost.", "Warning: it goes on and on", "14"])
+def test_a_bold_sentence_is_no_title(text: str) -> None:
+    bold = [(72.0, 674.0, 10.0, "F3", text)]
+    after = lines("that follows it directly in the same paragraph.", y=661)
+    running = [*BODY[:1], (72.0, 687.0, 10.0, "F1", "and it goes on without an end to the"), *bold, *after]
+    assert not of_kind(read(running), BlockKind.HEADING)
+    assert not of_kind(read([*BODY, *lines(*[text] * 12, y=640, font="F3")]), BlockKind.HEADING)  # all is bold
+
+
+def test_underscores_drawn_as_strokes() -> None:
+    words: list[Drawn] = [(72, 640, 10, "F2", "mpfr"), (101, 640, 10, "F2", "t"), (113, 640, 10, "F2", "x")]
+    underscore, underline, rule = "96.4 639.5 4.2 0.9 re f\n", "72 638 24 0.5 re f\n", "60 639.5 200 0.9 re f\n"
+    for strokes, text in ((underscore, "mpfr_t x"), (underscore + underline, "mpfr_t x"), (rule, "mpfr t x")):
+        document = extract(pdf(BODY + words, strokes=strokes), URL, "application/pdf")
+        assert document.blocks[-1].text == text
+
+
+def test_a_sentence_that_begins_and_ends_in_code_is_none() -> None:
+    mixed: list[Drawn] = [(72, 640, 10, "F2", "work_mem"), (125, 640, 10, "F1", "limits what a sort of")]
+    mixed += [(240, 640, 10, "F2", "rows"), *lines("may use.", y=627)]
+    document = read(BODY + mixed)
+    assert document.blocks[-1].kind is BlockKind.PARAGRAPH
+    assert document.blocks[-1].text == "work_mem limits what a sort of rows may use."
+
+
+def test_a_line_of_names_goes_on_with_its_sentence() -> None:
+    page = [
+        (
+            72.0,
+            700.0,
+            10.0,
+            "F1",
+            "The size of what a sort may use before it goes to the disk is set by one of the names",
+        )
+    ]
+    page += [(72, 687, 10, "F2", "work_mem, hash_mem_multiplier"), (72, 674, 10, "F1", "in the file of the server.")]
+    document = read(page)
+    assert [block.kind for block in document.blocks] == [BlockKind.PARAGRAPH]
+    assert "names work_mem, hash_mem_multiplier in the file" in document.text
