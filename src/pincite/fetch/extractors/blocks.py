@@ -356,7 +356,12 @@ class BlockWalk:
         kind = _note_kind(table)
         if kind:
             self._notes.append((table, kind))
-        block = table_block(table, self._cell)
+        outer, self._inline = self._inline, InlineReader(self.base_url, self._inline.targets)
+        self._in_cell = True
+        try:
+            block = table_block(table, self._cell)
+        finally:
+            self._inline, self._in_cell = outer, False
         if block is not None:
             parent, note, folded = self._around()
             self._emit(replace(block, level=self._depth, parent=parent, note=note, secondary=folded), table)
@@ -373,16 +378,14 @@ class BlockWalk:
         row = cell.getparent()
         if not len(cell) and not cell.get("style") and (row is None or not row.get("style")):
             return Cell(clean(" ".join((cell.text or "").split())).strip(), ())
-        outer, self._inline = self._inline, InlineReader(self.base_url, self._inline.targets)
-        self._in_cell = True
+        inline = self._inline
         for element in (row, cell):
             if element is not None:
-                self._inline.strike(element)
-        try:
-            self._walk(cell)
-            text, marks = self._inline.text.take()
-        finally:
-            self._inline, self._in_cell = outer, False
+                inline.strike(element)
+        self._walk(cell)
+        text, marks = inline.text.take()
+        if not inline.is_closed:
+            self._inline = InlineReader(self.base_url, inline.targets)
         return Cell(text.replace("\n", " "), marks)
 
 

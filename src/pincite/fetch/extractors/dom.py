@@ -38,7 +38,7 @@ _RAW_ENDS = {
     "style": re.compile(r"</[sS][tT][yY][lL][eE]\s*>"),
 }
 # Always matches once it starts and consumes what it looked at, so the scan is linear whatever the input.
-_TAG = re.compile(r"""<[a-zA-Z](?:[^<>"']++|"[^"]{0,5000}"|'[^']{0,5000}')*+""")
+_TAG = re.compile(r"""<[a-zA-Z][^<>"']*+(?:(?:"[^"]{0,5000}"|'[^']{0,5000}')[^<>"']*+)*+""")
 _QUOTED = re.compile(r""""[^"]*"|'[^']*'""")
 # Shorter tags can't hold so many attributes: only long ones are counted.
 _FEW_CHARS = 2_000
@@ -192,14 +192,17 @@ def _empty_head(root: HtmlElement) -> None:
 
 def _guard(text: str) -> int:
     """The number of tags, after checking their number and their attributes."""
-    count = 0
-    for match in _TAG.finditer(text):
-        count += 1
-        if match.end() - match.start() > _FEW_CHARS and len(_QUOTED.sub("", match.group()).split()) > MAX_ATTRIBUTES:
-            raise ParseError(f"a tag has more than {MAX_ATTRIBUTES:,} attributes", reason="too_many_attributes")
+    tags = _TAG.findall(text)
+    count = len(tags)
+    if max(map(len, tags), default=0) > _FEW_CHARS and any(map(_has_too_many_attributes, tags)):
+        raise ParseError(f"a tag has more than {MAX_ATTRIBUTES:,} attributes", reason="too_many_attributes")
     if count > MAX_TAGS:
         raise TooLarge(f"the page has more than {MAX_TAGS:,} tags", reason="too_many_tags")
     return count
+
+
+def _has_too_many_attributes(tag: str) -> bool:
+    return len(tag) > _FEW_CHARS and len(_QUOTED.sub("", tag).split()) > MAX_ATTRIBUTES
 
 
 def remove(element: HtmlElement) -> None:

@@ -99,6 +99,11 @@ class InlineReader:
     text: InlineText = field(default_factory=InlineText)
     _open: list[tuple[HtmlElement, MarkKind, str | None]] = field(default_factory=list)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether no mark goes on from here."""
+        return not self._open
+
     def enter(self, element: HtmlElement) -> bool:
         """Begin an element; False when its inside is not to be walked."""
         tag = element.tag

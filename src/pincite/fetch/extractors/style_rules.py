@@ -186,11 +186,11 @@ def hidden_by_rules(page: Page, hides: Callable[[str], str]) -> dict[HtmlElement
     """
     if not page.styles or len(page.styles) > MAX_SHEET_CHARS:
         return {}
-    rules = list(screen_rules(page.styles))
+    rules = [(selectors, declarations, hides(declarations)) for selectors, declarations in screen_rules(page.styles)]
     hiding: dict[str, list[tuple[tuple[_Compound, ...], str]]] = defaultdict(list)
-    hidden_so = [(selectors, how) for selectors, declarations in rules if (how := hides(declarations))]
-    others = [(_subjects(selectors), declarations) for selectors, declarations in rules if not hides(declarations)]
-    for selectors, how in hidden_so[:_MAX_RULES] if hidden_so else ():
+    hidden_so = [(selectors, how) for selectors, _, how in rules if how][:_MAX_RULES]
+    others = [(_subjects(selectors), said) for selectors, said, how in rules if not how] if hidden_so else []
+    for selectors, how in hidden_so:
         for selector in selectors.split(","):
             parts = _parts(selector.strip(), last_named=False)
             if parts and any(part.names for part in parts) and not _is_shown_again(parts[0], how, others):

@@ -5,6 +5,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from lxml import etree
 from lxml.html import HtmlElement
 
 from pincite.domain.frozen import dataclass
@@ -22,6 +23,7 @@ _BLOCKY = "h1 h2 h3 h4 h5 h6 table article section form".split()
 _MAX_CELL_WORDS = 400
 # Two cells side by side are a caption and its picture, or a number and its line.
 _RECORD_CELLS = 3
+_CHARS = etree.XPath("string-length(.)")
 _NUMBER = re.compile(r"[^\w]*\d[\d.,\s]*[^\w]*\Z")
 _DIGITS = re.compile(r"\d{1,9}")
 
@@ -54,14 +56,16 @@ def holds_data(table: HtmlElement) -> bool:
         return False
     if widest < 2 and not labelled:
         return False
-    return labelled or not any(_long(cell) for row in rows for cell in row)
+    return labelled or _fits_cell(table) or not any(_long(cell) for row in rows for cell in row)
 
 
 def _is_record(rows: list[list[HtmlElement]]) -> bool:
     """Whether one row is an entry of a reference (name, type, default) set as a table: plain short words, no links."""
     cells = [cell for row in rows for cell in row]
+    fits = _fits_cell(cells[0].getparent())
     return len(cells) >= _RECORD_CELLS and not any(
-        _long(cell) or next(cell.iter("a", "div", "p", "img", "ul", "ol", "input", "br"), None) is not None
+        (not fits and _long(cell))
+        or next(cell.iter("a", "div", "p", "img", "ul", "ol", "input", "br"), None) is not None
         for cell in cells
     )
 
@@ -211,7 +215,12 @@ def join_rows(rows: list[list[Cell]]) -> tuple[str, tuple[Mark, ...]]:
     return "\n".join(lines), tuple(marks)
 
 
+def _fits_cell(element: HtmlElement) -> bool:
+    """Whether all that the element holds is no more than a cell may: seen without counting words."""
+    return bool(_CHARS(element) <= 2 * _MAX_CELL_WORDS)
+
+
 def _long(cell: HtmlElement) -> bool:
-    if not len(cell) and len(cell.text or "") <= 2 * _MAX_CELL_WORDS:
+    if _fits_cell(cell):
         return False
     return sum(len(piece.split()) for piece in cell.itertext()) > _MAX_CELL_WORDS
