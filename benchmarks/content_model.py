@@ -33,7 +33,7 @@ def read_page(path: Path) -> dict[str, Any]:
     """One labelled page: block texts, features, labels, weights."""
     from pincite.domain.errors import PinciteError
     from pincite.fetch.extractors import html
-    from pincite.fetch.extractors.charset import decode
+    from pincite.fetch.extractors.characters import decode
 
     labels = json.loads(path.read_text(encoding="utf-8"))
     body = gzip.decompress(path.with_suffix(".html.gz").read_bytes())
@@ -126,7 +126,7 @@ def said(node: dict[str, Any]) -> str:
 
 def module(features: tuple[str, ...], trees: dict[str, list[dict[str, Any]]]) -> str:
     """The text of the module that holds the trees."""
-    head = '''"""The trees of `classifier`, written by `benchmarks/content_model.py`."""
+    head = '''"""The trees of `main_content`, written by `benchmarks/content_model.py`."""
 
 # A tree to a line: compiled comparisons are what reading is fast by, and nobody edits them by hand.
 # ruff: noqa: E501

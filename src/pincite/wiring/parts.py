@@ -342,7 +342,7 @@ class Parts(OpenStores):
         self, request: FetchRequest, page: FetchResult, spending: "Spending | None" = None
     ) -> FetchResult:
         """The page with Markdown that a model wrote, paid from the caller's account or the engine's; by rules else."""
-        from pincite.fetch.extractors.cleaned import cleaned_lines
+        from pincite.fetch.extractors.html import cleaned_lines
         from pincite.fetch.model_markdown import ModelMarkdown
         from pincite.runtime.ledger import PassingLedger
 

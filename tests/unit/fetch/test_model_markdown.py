@@ -12,7 +12,7 @@ import pytest
 from pincite.domain.errors import ModelUnavailable, ProviderAuth
 from pincite.domain.fetch import FetchRequest
 from pincite.engine import Engine
-from pincite.fetch.extractors.cleaned import cleaned_lines
+from pincite.fetch.extractors.html import cleaned_lines
 from pincite.fetch.model_markdown import sound
 from pincite.settings import load_settings
 from pincite.testing.models import ScriptedModel, Seen

@@ -1,4 +1,7 @@
-"""Bytes to Document. `extract` is the facade; each module reads one family of formats."""
+"""Bytes to Document. `extract` is the facade; each module reads one family of formats.
+
+`VERSIONS` are part of every document's id, and what stored readings are made anew by.
+"""
 
 from collections.abc import Mapping
 from functools import cache
@@ -8,10 +11,27 @@ from importlib.util import find_spec
 from pincite.domain.errors import EmptyContent, TooLarge, UnsupportedContentType
 from pincite.domain.frozen import dataclass
 from pincite.domain.page import Document
-from pincite.fetch.extractors.charset import decode
+from pincite.fetch.extractors.characters import decode
 from pincite.fetch.extractors.sniffing import Format, format_of
-from pincite.fetch.extractors.versions import REVISION
 
+VERSIONS = {
+    "ebooks": "1",
+    "html": "19",
+    "mail": "3",
+    "markdown": "2",
+    "office": "5",
+    "pdf": "4",
+    "preformatted": "5",
+    "rtf": "1",
+    "structured": "1",
+    "shared": "21",
+}
+"""By module of this package; counted up when that reader reads anything differently.
+
+`shared`: what they have in common, such as telling formats and character sets apart.
+"""
+REVISION = ",".join(VERSIONS.values())
+"""Another one when pages read differently, so that stored readings and indexes are made anew."""
 PLUGINS = "pincite.extractors"
 READER = f"{__name__}:read"
 """What processes that read pages from outside run (`runtime.readers`)."""

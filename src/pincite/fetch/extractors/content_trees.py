@@ -1,4 +1,4 @@
-"""The trees of `classifier`, written by `benchmarks/content_model.py`."""
+"""The trees of `main_content`, written by `benchmarks/content_model.py`."""
 
 # A tree to a line: compiled comparisons are what reading is fast by, and nobody edits them by hand.
 # ruff: noqa: E501

@@ -16,14 +16,13 @@ from lxml import etree
 
 from pincite.domain.errors import EmptyContent, ParseError, PinciteError, TooLarge
 from pincite.domain.page import Block, BlockKind, Document
+from pincite.fetch.extractors import VERSIONS
 from pincite.fetch.extractors.blocks import BlockWalk, Found, blocks_of
-from pincite.fetch.extractors.characters import clean
-from pincite.fetch.extractors.charset import decode
+from pincite.fetch.extractors.characters import clean, decode
 from pincite.fetch.extractors.dates import parse_date
 from pincite.fetch.extractors.dom import parse
 from pincite.fetch.extractors.hidden import drop_unseen
 from pincite.fetch.extractors.html import links_of
-from pincite.fetch.extractors.versions import VERSIONS
 
 # Four times the largest file, in the memory of one worker.
 MAX_UNPACKED_BYTES = 200_000_000

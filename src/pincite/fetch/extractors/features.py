@@ -1,6 +1,6 @@
 """What can be seen of a block besides its words: place in the tree, links, neighbours, what two extractors made of it.
 
-The features say nothing about subject or language. They feed `classifier`.
+The features say nothing about subject or language. They feed `main_content`.
 """
 
 import math

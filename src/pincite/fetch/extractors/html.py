@@ -1,25 +1,37 @@
-"""HTML to a Document."""
+"""HTML to a Document; and to the cleaned HTML that a model is shown to convert."""
 
+import re
 from collections.abc import Sequence
+from urllib.parse import urljoin
+
+from lxml import etree
+from lxml.html import HtmlElement
 
 from pincite.domain.errors import EmptyContent, PinciteError
 from pincite.domain.page import Block, BlockKind, Document, Link
+from pincite.fetch.extractors import VERSIONS
 from pincite.fetch.extractors.blocks import BlockWalk, Found, blocks_of
-from pincite.fetch.extractors.controls import without_controls
 from pincite.fetch.extractors.documentation import content_region, is_documentation
-from pincite.fetch.extractors.dom import Page, parse, size_of
+from pincite.fetch.extractors.dom import Page, parse, remove, size_of
 from pincite.fetch.extractors.drawn_formulas import settle_formulas
 from pincite.fetch.extractors.embedded import data_chars, embedded_text
 from pincite.fetch.extractors.features import BlockFeatures
-from pincite.fetch.extractors.hidden import drop_unseen
+from pincite.fetch.extractors.hidden import NEVER_TEXT, drop_unseen
 from pincite.fetch.extractors.items import PageItems
-from pincite.fetch.extractors.main_content import Layout, both_votes, cheap_votes, found_by_second, layout_of, select
+from pincite.fetch.extractors.languages import language_of
+from pincite.fetch.extractors.layout import Layout
+from pincite.fetch.extractors.main_content import (
+    both_votes,
+    cheap_votes,
+    found_by_second,
+    layout_of,
+    select,
+    without_controls,
+)
 from pincite.fetch.extractors.metadata import Metadata, read_metadata
-from pincite.fetch.extractors.natural_language import language_of
 from pincite.fetch.extractors.preformatted import unfolded
 from pincite.fetch.extractors.revealed import place_streamed
 from pincite.fetch.extractors.style_rules import apply_rules
-from pincite.fetch.extractors.versions import VERSIONS
 
 EXTRACTOR = "html"
 VERSION = VERSIONS["html"]
@@ -32,6 +44,12 @@ _OUTWEIGHS = 10
 _SHELL_CHARS = 500
 # A few hidden sentences are labels for screen readers.
 _HIDDEN_CHARS = 500
+_KEPT = frozenset(
+    "h1 h2 h3 h4 h5 h6 p ul ol li dl dt dd blockquote pre code table caption tr th td a em strong b i br hr".split()
+)
+_AROUND = "//nav | //header[not(ancestor::article or ancestor::main)] | //footer | //aside | //form | //dialog"
+_AFTER = re.compile(r"(</(?:h[1-6]|p|ul|ol|li|dl|dt|dd|blockquote|pre|table|caption|tr)>|<br>|<hr>)")
+_INDENT = re.compile(r"^ +", re.MULTILINE)
 
 
 def read_html(text: str, url: str) -> Document:
@@ -153,3 +171,55 @@ def links_of(blocks: tuple[Block, ...]) -> tuple[Link, ...]:
             if target and target not in seen:
                 seen[target] = block.text[mark.start : mark.end]
     return tuple(Link(target, text, rank) for rank, (target, text) in enumerate(seen.items(), start=1))
+
+
+def cleaned_lines(text: str, url: str) -> tuple[str, ...]:
+    """The HTML without what a reader does not see, scripts and attributes: a block or a row of code a line.
+
+    Links are absolute.
+
+    Errors:
+        ParseError, TooLarge, EmptyContent: as for any page.
+    """
+    page = parse(text)
+    base = read_metadata(page, url).base_url
+    drop_unseen(page)
+    if is_documentation(page.root):
+        region = content_region(page.root)
+    else:
+        for element in page.root.xpath(_AROUND):
+            if element.getparent() is not None:
+                remove(element)
+        body = page.root.find("body")
+        region = page.root if body is None else body
+    _strip(region, base)
+    html = etree.tostring(region, encoding="unicode", method="html", with_tail=False)
+    rows = (row.strip(" \t\r") for row in _AFTER.sub(r"\1\n", html).split("\n"))
+    return tuple(row for row in rows if row.strip())
+
+
+def _strip(region: HtmlElement, base: str) -> None:
+    """Leave the tags that Markdown knows, links as their only attribute, white space as a page shows it."""
+    for element in list(region.iter()):
+        if element is region:
+            element.attrib.clear()
+        elif not isinstance(element.tag, str) or element.tag in NEVER_TEXT:
+            if element.getparent() is not None:
+                remove(element)
+        elif element.tag not in _KEPT:
+            element.drop_tag()
+        else:
+            href = urljoin(base, element.get("href", "")) if element.tag == "a" and element.get("href") else ""
+            element.attrib.clear()
+            if href.startswith(("http://", "https://")):
+                element.set("href", href)
+    for element in region.iter():
+        quoted = any(above.tag == "pre" for above in [element, *element.iterancestors()])
+        element.text = _shown(element.text, quoted=quoted)
+        element.tail = _shown(element.tail, quoted=quoted and element.tag != "pre")
+
+
+def _shown(text: str | None, *, quoted: bool) -> str | None:
+    if not text:
+        return text
+    return _INDENT.sub(lambda match: "\u00a0" * len(match.group()), text) if quoted else re.sub(r"\s+", " ", text)

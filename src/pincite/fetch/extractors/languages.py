@@ -1,8 +1,11 @@
-"""Which programming language a code block says it is in."""
+"""Which programming language a code block says it is in, and which natural language a page seems to be in."""
 
 import re
+from collections.abc import Iterable
 
 from lxml.html import HtmlElement
+
+from pincite.domain.page import Block, BlockKind
 
 _PREFIXED = re.compile(
     r"(?:^|\s)(?:lang(?:uage)?|highlight(?:-source)?|brush:?\s?|src|code-?block|sourceCode|syntax)[-_: ]+"
@@ -36,6 +39,11 @@ _ALIASES = {
     "sh": "shell",
     "zsh": "shell",
 }
+_PROSE = frozenset({BlockKind.PARAGRAPH, BlockKind.DEFINITION, BlockKind.LIST_ITEM, BlockKind.QUOTATION})
+# 82 of 84 pages that declare a language were guessed right on 500 characters; more than 3,000 cost time only.
+_LEAST_CHARS, _MOST_CHARS = 500, 3_000
+# The guesser's distance: prose of a language it knows stays below. Chosen on the same pages.
+_WORST_SCORE = 600
 
 
 def code_language(pre: HtmlElement) -> str:
@@ -58,3 +66,22 @@ def code_language(pre: HtmlElement) -> str:
         if name and name not in _NOT_LANGUAGES and re.fullmatch(r"[a-z][a-z0-9+#_.-]{0,19}", name):
             return _ALIASES.get(name, name)
     return ""
+
+
+def language_of(blocks: Iterable[Block]) -> str:
+    """The two-letter code of the language, nothing when there is too little prose or it fits no language well.
+
+    Source: extraction figures: .908 right at 500 characters in 9 microseconds; a model would cost half a second once.
+    """
+    from resiliparse.parse.lang import detect_fast
+
+    text = ""
+    for block in blocks:
+        if block.kind in _PROSE:
+            text += f" {block.text}"
+            if len(text) >= _MOST_CHARS:
+                break
+    if len(text) < _LEAST_CHARS:
+        return ""
+    code, score = detect_fast(text[:_MOST_CHARS])
+    return code if score <= _WORST_SCORE and code != "unknown" else ""

@@ -13,11 +13,10 @@ from email.message import EmailMessage, Message
 from pincite.domain.errors import EmptyContent, PinciteError
 from pincite.domain.items import Item, ItemKind
 from pincite.domain.page import QUOTED_NOTE, Block, BlockKind, Document
-from pincite.fetch.extractors.characters import clean
-from pincite.fetch.extractors.charset import decode
+from pincite.fetch.extractors import VERSIONS
+from pincite.fetch.extractors.characters import clean, decode
 from pincite.fetch.extractors.html import read_html
 from pincite.fetch.extractors.preformatted import blocks_of_lines, file_name
-from pincite.fetch.extractors.versions import VERSIONS
 
 EXTRACTOR = "mail"
 VERSION = VERSIONS["mail"]

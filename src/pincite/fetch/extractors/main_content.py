@@ -4,21 +4,24 @@ A cheap extractor (resiliparse) votes, our own walk says how the page is built, 
 place, links and neighbours of each block. Where that leaves them unsure, a costly extractor (trafilatura) is asked as
 well. The blocks stay as they stand on the page: code, quotations, captions, definition lists and repeated paragraphs
 are never rewritten.
+
+The trees were trained on labelled pages (WCXB, CC BY 4.0, Murrough Foley; scrapinghub article extraction benchmark,
+MIT; trafilatura's evaluation corpus, Apache-2.0) by `benchmarks/content_model.py`, which also prints what
+cross-validation expects of them on sites they have not seen. They know no words, only structure.
+
+Source: ADR 0007; schema.org (QAPage, DiscussionForumPosting) for the parts of a thread.
 """
 
-import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import compress, groupby
+from itertools import compress
 
 from lxml import etree
 from lxml.html import HtmlElement
 
-from pincite.domain.frozen import dataclass
 from pincite.domain.page import Block, BlockKind
+from pincite.fetch.extractors import content_trees
 from pincite.fetch.extractors.blocks import Found
-from pincite.fetch.extractors.classifier import BOTH, ONE, agreed, best_threshold, content_odds, moved
 from pincite.fetch.extractors.documentation import header_menus
 from pincite.fetch.extractors.dom import Page
 from pincite.fetch.extractors.features import (
@@ -34,56 +37,35 @@ from pincite.fetch.extractors.features import (
     shape_of,
     shares_of,
 )
+from pincite.fetch.extractors.layout import CAPTIONED, FAR_LESS, Layout, bare, odd_of, says
 from pincite.fetch.extractors.metadata import Metadata
-from pincite.fetch.extractors.threads import thread_parts
 
-# The expected word F1 of a page from which on no second opinion is asked: it changes next to nothing. By cross-
-# validation over 833 labelled pages (words, segments): never asked .860, .914; for half the pages .862, .922; for all
-# .862, .926.
-_SURE = 0.95
-# The costly reader's time grows with the page, what it adds does not: a block more, and a page must look that much
-# worse to be asked about. Chosen on half of the pages by site, as the least asking that costs nothing there (shingles
-# .971 to .969, words .877, segments .937 to .939); the other half .959 to .961, .878 to .880, .907 to .902. It is asked
-# about 155 pages of 833 instead of 413, and about a third of the blocks.
-_LESS_SURE_A_BLOCK = 0.0006
-_MAX_ASKED_BLOCKS = 300
-# A page this small has no room for choosing: all of it counts that is not plainly around the content.
-_TINY_WORDS = 80
-# Structured data names the page's own text on one page in ten: words .864 to .866 by cross-validation (products .665 to
-# .673), nothing lost elsewhere; with .7 for the odds half of that.
-_STATED_SHARE, _STATED_ODDS = 0.8, 0.9
-# A reader that finds a tenth of what another finds has missed the page (`html._OUTWEIGHS`).
-_FAR_LESS = 10
-# Of the words of the text: what a headline may cost that the labels leave out. Chosen on half of the 833 pages by site
-# (words .8790 to .8794, from .007 on shingles fall), on the other .8792 to .8788; all headlines cost .007 on shingles.
-_HEADING_SHARE = 0.005
-# A text of so many headings has a structure: its main heading comes back however short it is. Chosen likewise: shingles
-# -.0003, on the other half -.0002.
-_STRUCTURED_HEADINGS = 6
-# So many headings, terms, tables and listings are kept on hardly any article.
-_REFERENCE_PARTS = 10
-# Of the words of the text: what holds so much of it is its container. With .8 alike.
-_HOLDS_TEXT = 0.9
-# A text with fewer such parts is an article: pages of goods and lists taught the trees to think more of what stands
-# beside one. Chosen on half of the pages by site (three divisions, with `_whole`: shingles .9693 to .9722, words .8773
-# to .8781, segments .9391 to .9442), on the other .9599 to .9641, .8822 to .8841, .9063 to .9090.
-_PROSE_PARTS, _STRICTER = 3, 0.3
-_STANDS_BETWEEN = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.LIST_ITEM, BlockKind.QUOTATION})
-# Words of an article beside which comments are apart from the text; with fewer the page is a thread. With 40, 80 and
-# 200 alike: words .8754 to .8769, segments .9226 to .9233 (forums .781 to .789: comments below answers).
-_ARTICLE_WORDS = 200
-_WORD = re.compile(r"\w+")
-# What references are made of, and teasers are not: such blocks come back from any depth (nothing else changes by cross-
-# validation; with all kinds words .8762 to .8757).
-_REFERENCED = frozenset({BlockKind.TERM, BlockKind.DEFINITION, BlockKind.CODE, BlockKind.TABLE})
-# A list in an item of a list that stands beside a paragraph: two lists and the item.
-_LIST_DEPTH = 4
-# Words of a block that may be left out for standing above already: fewer are a phrase that any two posts may share.
-# On half of the sites forums .739 to .796, products .642 to .657, words .859 to .866 (4 alike); on the other
-# half .871 to .884, .791 to .798, .906 to .907; elsewhere nothing.
-_REPEATED_WORDS = 8
-# What a caption leads to: that of a picture stands by itself, and the labels of articles leave it out.
-_CAPTIONED = frozenset({BlockKind.TABLE, BlockKind.CODE})
+ONE, BOTH = "one", "both"
+# Source: schema.org, QAPage and DiscussionForumPosting: the comments of a posting are its replies, those of a question
+# or an answer are remarks on it.
+_ASKED = frozenset({"question", "answer"})
+_POSTS = _ASKED | {"discussionforumposting", "socialmediaposting"}
+_TEXTS = frozenset({"text", "articlebody"})
+# Previews of links, bars, forms inside a post: they may be of it or not.
+_BESIDE = frozenset({"aside", "nav", "footer", "form"})
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+# A button that opens something and says so much is the title of what it opens; "Menu" is not.
+_LABEL_WORDS = 3
+# A label of a button; a longer block is text that has a button in it.
+_LONGEST_CHARS = 200
+# A bar of buttons; more in one block are a list of links made as buttons.
+_MOST_BUTTONS = 8
+
+
+def content_odds(rows: Sequence[Sequence[float]], votes: str) -> list[float]:
+    """For each row of features the probability that the block is content.
+
+    Args:
+        rows: the features.
+        votes: whose votes they hold: `ONE`, the cheap reader's alone, or `BOTH`.
+    """
+    log_odds = content_trees.both if votes == BOTH else content_trees.one
+    return [odd_of(log_odds(row)) for row in rows]
 
 
 def cheap_votes(page: Page, types: frozenset[str]) -> Votes:
@@ -120,14 +102,14 @@ def found_by_second(page: Page, everything: list[Found], found: list[Found]) -> 
     """
     second = _cheap_vote(page.root)
     chars = sum(len(item.block.text) for item in found)
-    if len(second) <= _FAR_LESS * chars:
+    if len(second) <= FAR_LESS * chars:
         return found, ()
     shares = shares_of(everything, second)
     others = [
         item for item, share in zip(everything, shares, strict=True) if share >= 0.5 and not is_mostly_links(item)
     ]
     size = sum(len(item.block.text) for item in others)
-    if size <= _FAR_LESS * chars:
+    if size <= FAR_LESS * chars:
         return found, ()
     return others, (f"the second reader's text: the first found {chars:,} of {size:,} characters",)
 
@@ -135,283 +117,15 @@ def found_by_second(page: Page, everything: list[Found], found: list[Found]) -> 
 def _leads_on(block: Block, after: Block, row: Sequence[float]) -> bool:
     """Whether a block belongs to what follows it: a term, a table's caption, a line that ends with a colon."""
     if block.kind is BlockKind.CAPTION:
-        return after.kind in _CAPTIONED
+        return after.kind in CAPTIONED
     return block.kind is BlockKind.TERM or (block.text.endswith(":") and is_plain(row))
-
-
-def without_last_headings(kept: Sequence[bool], headings: Sequence[bool]) -> list[bool]:
-    """What is kept, but for headings at its end whose own section was left out ("You may also like")."""
-    shown = list(kept)
-    last = max((index for index, keep in enumerate(shown) if keep), default=-1)
-    while 0 <= last < len(shown) - 1 and headings[last] and any(shown[:last]):
-        shown[last] = False
-        last = max(index for index in range(last) if shown[index])
-    return shown
-
-
-def with_section_headings(kept: Sequence[bool], levels: Sequence[int], around: Sequence[bool]) -> list[bool]:
-    """What is kept, and the headings directly above it: what a passage is about may stand nowhere else.
-
-    Several of one level in a row are a list of teasers: neither the last nor what is above heads the text (shingles
-    .9678 to .9687 on the half of the pages where that was found, .9647 to .9655 on the other).
-
-    Args:
-        kept: for each block whether it is kept.
-        levels: the level of each heading, 0 for what is none.
-        around: whether the block stands in what surrounds content (navigation, footers, ...): such a heading comes back
-            only where most of what is kept stands there too.
-    """
-    shown = list(kept)
-    framed = 2 * sum(compress(around, kept)) > sum(kept)
-    for index, level in enumerate(levels):
-        if not level or shown[index] or (around[index] and not framed):
-            continue
-        if index and levels[index - 1] == level and not shown[index - 1]:
-            continue
-        below = index + 1
-        while below < len(levels) and levels[below] > level and (levels[below] != levels[below - 1] or shown[below]):
-            below += 1
-        if below < len(levels) and kept[below] and not levels[below]:
-            shown[index] = True
-    return shown
-
-
-def _bare(text: str) -> str:
-    """The words of a text, lower-case."""
-    return f" {' '.join(_WORD.findall(text.casefold()))} "
-
-
-def _says(title: str, heading: str) -> bool:
-    """Whether one of the two holds the other, or half of the letters of the heading are in words of the title."""
-    if not title.strip() or not heading.strip():
-        return False
-    words = set(heading.split())
-    shared = sum(map(len, words & set(title.split())))
-    return title in heading or heading in title or 2 * shared >= sum(map(len, words))
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """What the choice knows of a page's blocks besides their odds: for each its words, shape, place and role.
-
-    Plain values, so that cross-validation (`benchmarks/content_model.py`) chooses by the same rules as a reading.
-    """
-
-    sizes: tuple[int, ...]
-    chars: tuple[int, ...]
-    shapes: tuple[tuple[str, str], ...]
-    kinds: tuple[BlockKind, ...]
-    levels: tuple[int, ...]
-    """The level of each heading, 0 for what is none."""
-    holders: tuple[tuple[int, ...], ...]
-    """Which element holds the block, which holds that, and so on, as numbers."""
-    plain: tuple[bool, ...]
-    around: tuple[bool, ...]
-    leading: tuple[bool, ...]
-    menus: tuple[bool, ...]
-    """Whether the block stands in a menu of the page's header."""
-    titles: tuple[bool, ...]
-    """Whether the block is a heading of the first level that says the page's title."""
-    stated: tuple[float, ...]
-    """How much of the block the page's structured data names as its own text."""
-    posts: tuple[bool, ...]
-    """Whether the block stands in the words of a post, as the markup of a thread says."""
-    remarks: tuple[bool, ...]
-    """Whether the block stands in what is called a comment."""
-    below: tuple[bool, ...]
-    """Whether the block stands in a comment on a question or an answer, as the markup says."""
-    records: bool
-    """Whether the page says that it is made of records and no article."""
-    texts: tuple[str, ...] = ()
-    """On a page of records the text of each block."""
-
-    def likely(self, odds: Sequence[float]) -> list[float]:
-        """The odds, high where the page's structured data says the block is its own text."""
-        return [
-            max(odd, _STATED_ODDS) if share >= _STATED_SHARE or post else odd
-            for odd, share, post in zip(odds, self.stated, self.posts, strict=True)
-        ]
-
-    def is_unsure(self, odds: Sequence[float]) -> bool:
-        """Whether the costly reader is to be asked about a page that looks so to the cheap one."""
-        asked = sum(self.sizes) >= _TINY_WORDS and len(odds) <= _MAX_ASKED_BLOCKS
-        return asked and best_threshold(odds, self.sizes)[1] < _SURE - _LESS_SURE_A_BLOCK * len(odds)
-
-    def kept(self, odds: Sequence[float]) -> list[bool]:
-        """Which blocks are content, by what each is likely to be and by the kind of page."""
-        if self.records:
-            odds = agreed(odds, self.sizes, self.shapes)
-        kept = self._likeliest(odds)
-        if not self.records and self._parts(kept) < _PROSE_PARTS:
-            kept = self._likeliest(moved(odds, -_STRICTER))
-        if sum(self.sizes) < _TINY_WORDS:
-            kept = [keep or plain for keep, plain in zip(kept, self.plain, strict=True)]
-        kept = self._filled(kept)
-        for index in range(len(kept) - 1):
-            if not kept[index] and kept[index + 1] and self.leading[index]:
-                kept[index] = True
-        kept = with_section_headings(kept, self.levels, self.around)
-        kept = self._without_holes(kept)
-        kept = without_last_headings(kept, [level > 0 for level in self.levels])
-        kept = with_section_headings(kept, self.levels, self.around)
-        kept = self._whole(self._with_main_heading(self._without_menus(kept)))
-        kept = [keep or post for keep, post in zip(kept, self.posts, strict=True)]
-        kept = [keep and not apart for keep, apart in zip(kept, self.apart(kept), strict=True)]
-        return self._without_repeats(kept) if self.records else kept
-
-    def _likeliest(self, odds: Sequence[float]) -> list[bool]:
-        least, _ = best_threshold(odds, self.sizes)
-        return [odd >= least for odd in odds]
-
-    def _parts(self, kept: Sequence[bool]) -> int:
-        """How many headings, terms, tables and listings are kept."""
-        parts = (level > 0 or kind in _REFERENCED for level, kind in zip(self.levels, self.kinds, strict=True))
-        return sum(compress(parts, kept))
-
-    def _whole(self, kept: list[bool]) -> list[bool]:
-        """What is kept, and in a reference all that is plain in the container of the text, if half of that was kept.
-
-        The trees were trained on articles, between and below whose parts other things stand. A manual has no teasers
-        between its sections, and does not end before its last: lists without sentences, a chapter of one line are text.
-        """
-        if self.records or self._parts(kept) < _REFERENCE_PARTS:
-            return kept
-        words: Counter[int] = Counter()
-        for size, holders in compress(zip(self.sizes, self.holders, strict=True), kept):
-            words.update(dict.fromkeys(holders, size))
-        least = _HOLDS_TEXT * sum(compress(self.sizes, kept))
-        chains = (holders[::-1] for holders in compress(self.holders, kept))
-        found = ((depth, at) for chain in chains for depth, at in enumerate(chain) if words[at] >= least)
-        _, text = max(found, default=(0, None))
-        inside = [plain and text in holders for plain, holders in zip(self.plain, self.holders, strict=True)]
-        left = sum(size for size, keep, own in zip(self.sizes, kept, inside, strict=True) if keep and own)
-        if 2 * left < sum(compress(self.sizes, inside)):
-            return kept
-        return [keep or own for keep, own in zip(kept, inside, strict=True)]
-
-    def _without_repeats(self, kept: list[bool]) -> list[bool]:
-        """What is kept, but for blocks whose words all stand in kept blocks above.
-
-        Replies quote the post they answer, and a page draws a post or an offer once more where it leads to it. Of a
-        quotation that goes, the short lines around it ("Ada wrote:") go as well.
-        """
-        stood: set[tuple[str, ...]] = set()
-        shown = list(kept)
-        for index, text in enumerate(self.texts):
-            if not kept[index]:
-                continue
-            words = _WORD.findall(text.casefold())
-            runs = list(zip(*(words[place:] for place in range(_REPEATED_WORDS)), strict=False))
-            shown[index] = not runs or not stood.issuperset(runs)
-            stood.update(runs)
-        for start, end in self._quotations():
-            left = sum(compress(self.sizes[start:end], shown[start:end]))
-            gone = sum(compress(self.sizes[start:end], kept[start:end])) - left
-            for index in range(start, end) if gone > left else ():
-                shown[index] = shown[index] and self.sizes[index] >= _REPEATED_WORDS
-        return shown
-
-    def _quotations(self) -> Iterator[tuple[int, int]]:
-        """Where quotations of one or more blocks begin and end."""
-        start = 0
-        for kind, group in groupby(self.kinds):
-            end = start + len(list(group))
-            if kind is BlockKind.QUOTATION:
-                yield start, end
-            start = end
-
-    def apart(self, kept: Sequence[bool]) -> Sequence[bool]:
-        """Which blocks are comments of readers, apart from the text that is kept; of a thread those on its posts."""
-        text = (size for size, keep, remark in zip(self.sizes, kept, self.remarks, strict=True) if keep and not remark)
-        beside = not self.records and sum(text) >= _ARTICLE_WORDS
-        on_posts = any(self.posts)
-        return [
-            (beside and remark and not post) or (on_posts and below)
-            for remark, post, below in zip(self.remarks, self.posts, self.below, strict=True)
-        ]
-
-    def _filled(self, kept: list[bool]) -> list[bool]:
-        """What is kept, and code, tables, lists between kept blocks of a container; tables and code below a heading."""
-        shown = list(kept)
-        for index in range(1, len(kept) - 1):
-            headed = self.levels[index - 1] and self.kinds[index] in _CAPTIONED and self.plain[index]
-            if shown[index] or self.kinds[index] not in _STANDS_BETWEEN or not (shown[index - 1] or headed):
-                continue
-            after = index + 1
-            while after < len(kept) - 1 and not kept[after] and self.kinds[after] is self.kinds[index]:
-                after += 1
-            if kept[after] and self._is_between(index, after):
-                shown[index:after] = [True] * (after - index)
-        return shown
-
-    def _is_between(self, first: int, after: int) -> bool:
-        """Whether the blocks from `first` to `after` stand where those before and after them do, or in a list there.
-
-        The block before may be an item of the same list: that it was kept and the others not is no reason to part them.
-        """
-        before, end = self.holders[first - 1][:2], self.holders[after][:2]
-        holder = next((holder for holder in before if holder in end), None)
-        depth = _LIST_DEPTH if self.kinds[first] is BlockKind.LIST_ITEM else 2
-        return holder is not None and all(holder in self.holders[place][:depth] for place in range(first, after))
-
-    def _without_holes(self, kept: list[bool]) -> list[bool]:
-        """What is kept, and on a page of many headings or terms what a container that kept most lost in between.
-
-        Paragraphs full of links are as much a part of a manual as those around them, and so is each of its definition
-        lists. On pages of fewer headings this would bring back teasers inside articles.
-        """
-        if self._headings(kept) + self._terms(kept) < _REFERENCE_PARTS:
-            return kept
-        words: Counter[int] = Counter()
-        left: Counter[int] = Counter()
-        spans: dict[int, tuple[int, int]] = {}
-        for index, holders in enumerate(self.holders):
-            words.update(dict.fromkeys(holders, self.sizes[index] if kept[index] or self.plain[index] else 0))
-            if kept[index]:
-                left.update(dict.fromkeys(holders, self.sizes[index]))
-                spans.update((holder, (spans.get(holder, (index, 0))[0], index)) for holder in holders)
-        shown = list(kept)
-        for index, holders in enumerate(self.holders):
-            if kept[index] or not self.plain[index]:
-                continue
-            over = [holder for holder in holders if holder in spans and spans[holder][0] < index < spans[holder][1]]
-            near = over if self.kinds[index] in _REFERENCED else [at for at in over if at in holders[:2]]
-            shown[index] = any(2 * left[holder] >= words[holder] for holder in near)
-        return shown
-
-    def _without_menus(self, kept: list[bool]) -> list[bool]:
-        """What is kept, but for the menus in the page's headers; they stay on a page that has next to nothing else."""
-        shown = [keep and not menu for keep, menu in zip(kept, self.menus, strict=True)]
-        left, before = (sum(compress(self.chars, choice)) for choice in (shown, kept))
-        return shown if before <= _FAR_LESS * left else kept
-
-    def _with_main_heading(self, kept: Sequence[bool]) -> list[bool]:
-        """What is kept, and the heading that says the page's title, where no heading of the first level is kept.
-
-        The labels of articles leave headlines out, and the title of the document says the same: with a short text it
-        stays out, on pages of records and with a long text it comes back.
-        """
-        shown = list(kept)
-        if any(keep and level == 1 for keep, level in zip(kept, self.levels, strict=True)) or not any(self.titles):
-            return shown
-        heading = self.titles.index(True)
-        words = sum(compress(self.sizes, kept))
-        few = self.sizes[heading] < _HEADING_SHARE * words
-        shown[heading] = self.records or few or self._headings(kept) >= _STRUCTURED_HEADINGS
-        return shown
-
-    def _headings(self, kept: Sequence[bool]) -> int:
-        return sum(keep and level > 0 for keep, level in zip(kept, self.levels, strict=True))
-
-    def _terms(self, kept: Sequence[bool]) -> int:
-        return sum(keep and kind is BlockKind.TERM for keep, kind in zip(kept, self.kinds, strict=True))
 
 
 def layout_of(found: Sequence[Found], rows: Sequence[Sequence[float]], page: Page, metadata: Metadata) -> Layout:
     """What the choice knows of these blocks; `rows` are their features."""
     navigation = {*page.root.iter("nav"), *(element for element in page.noted if element.get("role") == "navigation")}
     menus = {element for menu in header_menus(navigation) for element in menu.iter()}
-    title = _bare(metadata.title)
+    title = bare(metadata.title)
     blocks = [item.block for item in found]
     held: dict[HtmlElement | None, tuple[int, ...]] = {None: ()}
     said, below = thread_parts(page, is_forum=is_forum(metadata.types))
@@ -428,7 +142,7 @@ def layout_of(found: Sequence[Found], rows: Sequence[Sequence[float]], page: Pag
         leading=tuple(map(_leads_on, blocks, blocks[1:], rows)),
         menus=tuple(item.element in menus for item in found),
         titles=tuple(
-            block.kind is BlockKind.HEADING and block.level == 1 and _says(title, _bare(block.text)) for block in blocks
+            block.kind is BlockKind.HEADING and block.level == 1 and says(title, bare(block.text)) for block in blocks
         ),
         posts=tuple(item.holder in said for item in found),
         remarks=tuple(map(is_remark, rows)),
@@ -458,3 +172,99 @@ def select(found: Sequence[Found], page: Page, url: str, metadata: Metadata) -> 
         odds = layout.likely(content_odds(features.rows(both_votes(page, url, votes)), BOTH))
     kept = layout.kept(odds)
     return list(compress(found, kept)) or list(found), list(compress(found, layout.apart(kept)))
+
+
+def thread_parts(page: Page, *, is_forum: bool) -> tuple[frozenset[HtmlElement], frozenset[HtmlElement]]:
+    """All elements inside the words of posts but for previews of links, and inside remarks on questions and answers."""
+    if "itemscope" not in page.source:
+        return frozenset(), frozenset()
+    noted = page.still_noted()
+    kinds = {element: _kind(element) for element in noted if element.get("itemscope") is not None}
+    posts, remarks = _POSTS, frozenset[str]()
+    if _ASKED & set(kinds.values()):
+        remarks = frozenset({"comment"})
+    elif is_forum or _POSTS & set(kinds.values()):
+        posts = _POSTS | {"comment"}
+    said = (
+        element
+        for element in noted
+        if (element.get("itemprop") or "").lower() in _TEXTS
+        and kinds.get(next((above for above in element.iterancestors() if above in kinds), None)) in posts
+    )
+    words = _inside(said)
+    shown = _inside(element for element in words if element.tag in _BESIDE)
+    return words - shown, _inside(element for element, kind in kinds.items() if kind in remarks)
+
+
+def _kind(element: HtmlElement) -> str:
+    """The last part of the address of its type."""
+    return (element.get("itemtype") or "").rstrip("/").rpartition("/")[2].lower()
+
+
+def _inside(holders: Iterable[HtmlElement]) -> frozenset[HtmlElement]:
+    """The holders and all that they hold; one inside another is looked through once."""
+    inside: set[HtmlElement] = set()
+    for holder in holders:
+        if holder not in inside:
+            inside.update(holder.iter())
+    return frozenset(inside)
+
+
+def without_controls(found: Sequence[Found]) -> list[Found]:
+    """The blocks but for those that are labels of controls alone; all of them on a page that has nothing else."""
+    if not found:
+        return []
+    near = _near_buttons(found[0].element.getroottree().getroot())
+    return [item for item in found if item.element not in near or not _is_label(item)] or list(found)
+
+
+def _near_buttons(root: HtmlElement) -> set[HtmlElement]:
+    """All elements that hold a button or stand in one; most blocks of a page are none, and need no look around."""
+    near: set[HtmlElement] = set()
+    for button in root.iter("button"):
+        if button not in near:
+            near.update(button.iter())
+        above = button.getparent()
+        while above is not None and above not in near:
+            near.add(above)
+            above = above.getparent()
+    return near
+
+
+def _is_label(item: Found) -> bool:
+    """Whether nothing of the block stands outside of buttons."""
+    text = item.block.text
+    if len(text) > _LONGEST_CHARS:
+        return False
+    around = next(item.element.iterancestors("button"), None)
+    inside = [around] if around is not None else _first_buttons(item.element)
+    if not inside:
+        return False
+    left = f" {' '.join(text.split())} "
+    for button in inside:
+        if _is_control(button):
+            left = left.replace(f" {' '.join(button.text_content().split())} ", " ", 1)
+    return not any(character.isalnum() for character in left)
+
+
+def _first_buttons(element: HtmlElement) -> list[HtmlElement]:
+    found: list[HtmlElement] = []
+    for button in element.iter("button"):
+        found.append(button)
+        if len(found) == _MOST_BUTTONS:
+            break
+    return found
+
+
+def _is_control(button: HtmlElement) -> bool:
+    """Whether a button only does something: it heads no part of the page, and is no card that can be clicked.
+
+    Source: ARIA Authoring Practices Guide, accordion and disclosure: a heading, or a label of what it opens, is a
+    button.
+    """
+    if next(button.iterancestors(*_HEADINGS, "summary", "dt", "legend", "caption"), None) is not None:
+        return False
+    if next(button.iter(*_HEADINGS, "p", "li", "table"), None) is not None:
+        return False
+    opens = button.get("aria-expanded") is not None or button.get("aria-controls") is not None
+    return not (opens and len(button.text_content().split()) >= _LABEL_WORDS)

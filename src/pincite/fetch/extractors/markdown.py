@@ -15,12 +15,12 @@ from markdown_it.rules_inline import StateInline
 
 from pincite.domain.errors import EmptyContent
 from pincite.domain.page import BlockKind, Document
+from pincite.fetch.extractors import VERSIONS
 from pincite.fetch.extractors.blocks import BlockWalk, blocks_of
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dom import parse
 from pincite.fetch.extractors.hidden import drop_unseen
 from pincite.fetch.extractors.html import links_of
-from pincite.fetch.extractors.versions import VERSIONS
 
 EXTRACTOR = "markdown"
 VERSION = VERSIONS["markdown"]

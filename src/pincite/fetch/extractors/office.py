@@ -12,6 +12,7 @@ from typing import Any
 
 from pincite.domain.errors import EmptyContent, ExtraNotInstalled, ParseError, TooLarge
 from pincite.domain.page import Block, BlockKind, Document
+from pincite.fetch.extractors import VERSIONS
 from pincite.fetch.extractors.blocks import BlockWalk, blocks_of
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dom import parse
@@ -20,7 +21,6 @@ from pincite.fetch.extractors.html import links_of
 from pincite.fetch.extractors.office_formulas import M, formula_text
 from pincite.fetch.extractors.preformatted import file_name
 from pincite.fetch.extractors.tables import NOTHING, Cell, join_rows, names_columns
-from pincite.fetch.extractors.versions import VERSIONS
 from pincite.runtime.system import install_extra
 
 VERSION = VERSIONS["office"]

@@ -16,11 +16,11 @@ from typing import Any
 from pincite.domain.errors import EmptyContent, ParseError, TooLarge
 from pincite.domain.frozen import dataclass
 from pincite.domain.page import Block, Document
+from pincite.fetch.extractors import VERSIONS
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.pdf_blocks import HEADING_CHARS, PageReader, key_of
 from pincite.fetch.extractors.pdf_lines import Line, placed_lines, plain_lines, remove_unseen
 from pincite.fetch.extractors.preformatted import unfolded
-from pincite.fetch.extractors.versions import VERSIONS
 
 EXTRACTOR = "pdf"
 VERSION = VERSIONS["pdf"]

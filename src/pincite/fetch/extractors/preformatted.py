@@ -12,8 +12,8 @@ from urllib.parse import unquote, urlsplit
 from pincite.domain.errors import EmptyContent
 from pincite.domain.frozen import dataclass
 from pincite.domain.page import Block, BlockKind, Document, Mark, MarkKind
+from pincite.fetch.extractors import VERSIONS
 from pincite.fetch.extractors.characters import clean
-from pincite.fetch.extractors.versions import VERSIONS
 
 _BLANK = re.compile(r"\n[ \t]*(?:\n[ \t]*)*\n|\n[ \t]*\f[ \t]*\n?|\f")
 # The foot of a page.

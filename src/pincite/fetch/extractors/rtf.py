@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from pincite.domain.errors import EmptyContent, ParseError
 from pincite.domain.page import Block, BlockKind, Document
+from pincite.fetch.extractors import VERSIONS
 from pincite.fetch.extractors.characters import clean
-from pincite.fetch.extractors.versions import VERSIONS
 
 EXTRACTOR = "rtf"
 VERSION = VERSIONS["rtf"]

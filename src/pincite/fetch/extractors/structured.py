@@ -9,6 +9,7 @@ from lxml import etree
 
 from pincite.domain.errors import EmptyContent, ParseError, PinciteError
 from pincite.domain.page import Block, BlockKind, Document, Mark, MarkKind
+from pincite.fetch.extractors import VERSIONS
 from pincite.fetch.extractors.blocks import BlockWalk, blocks_of
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dom import parse
@@ -17,7 +18,6 @@ from pincite.fetch.extractors.hidden import drop_unseen
 from pincite.fetch.extractors.html import links_of
 from pincite.fetch.extractors.inline import absolute
 from pincite.fetch.extractors.office import sheet_blocks
-from pincite.fetch.extractors.versions import VERSIONS
 
 VERSION = VERSIONS["structured"]
 # As for sheets (`office`).

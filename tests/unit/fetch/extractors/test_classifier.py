@@ -4,8 +4,9 @@ import inspect
 import re
 
 from pincite.fetch.extractors import content_trees, extract
-from pincite.fetch.extractors.classifier import BOTH, ONE, agreed, best_threshold, content_odds
 from pincite.fetch.extractors.features import FEATURES, is_made_of_records
+from pincite.fetch.extractors.layout import agreed, best_threshold
+from pincite.fetch.extractors.main_content import BOTH, ONE, content_odds
 
 
 def test_trees_were_trained_on_the_features_there_are() -> None:

@@ -20,7 +20,7 @@ from pincite.domain.errors import (
 )
 from pincite.domain.page import BlockKind, Document, MarkKind
 from pincite.fetch.extractors import extract
-from pincite.fetch.extractors.charset import decode
+from pincite.fetch.extractors.characters import decode
 
 URL = "https://files.example/report"
 

@@ -7,7 +7,7 @@ import pytest
 
 from pincite.domain.page import BlockKind, Document
 from pincite.fetch.extractors import extract
-from pincite.fetch.extractors.main_content import Layout, with_section_headings
+from pincite.fetch.extractors.layout import Layout, with_section_headings
 
 WORDS = "storage class value column type affinity text integer real blob null comparison order operator result".split()
 

@@ -2,8 +2,7 @@
 
 from importlib import import_module
 
-from pincite.fetch.extractors import BytesExtractor
-from pincite.fetch.extractors.versions import VERSIONS
+from pincite.fetch.extractors import VERSIONS, BytesExtractor
 
 
 def test_each_reader_has_the_version_of_the_table() -> None:
