@@ -19,7 +19,9 @@ from pydantic_core import PydanticUndefined
 from pincite.domain import events
 from pincite.domain.errors import PinciteError, leaves
 from pincite.domain.events import EventType
-from pincite.domain.requests import RULES, ResearchRequest, Rule, SearchRequest, rules_of, shown_defaults
+from pincite.domain.fetch import FetchRequest
+from pincite.domain.given import Rule, rules_of
+from pincite.domain.requests import ResearchRequest, SearchRequest
 from pincite.exports import codec
 from pincite.fetch.limits import CEILINGS, NOTES, FetchLimits
 from pincite.search.catalogue import CATALOGUE, RETIRED, Terms
@@ -168,10 +170,12 @@ def values_of(rule: Rule) -> str:
 
 
 def fetch_request() -> str:
-    defaults = shown_defaults()
-    rows = (
-        (f"`{name}`", defaults[name], values_of(rule), rule.note) for name, rule in RULES.items() if name in defaults
-    )
+    def shown(value: object) -> str:
+        return "none" if value in (None, ()) else str(value).lower() if isinstance(value, bool) else str(value)
+
+    defaults = {one.name: shown(one.default) for one in fields(FetchRequest) if one.name != "url"}
+    rules = rules_of(FetchRequest).items()
+    rows = ((f"`{name}`", defaults[name], values_of(rule), rule.note) for name, rule in rules if name in defaults)
     return table(("request", "default", "values", "what it does"), rows)
 
 

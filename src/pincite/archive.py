@@ -1,5 +1,7 @@
 """What an engine keeps: runs with their events, calls, reports and evidence, the log and the cache."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
@@ -14,11 +16,11 @@ from pincite.domain.events import Event, RunStatus
 from pincite.domain.frozen import dataclass
 from pincite.domain.page import Document, Excerpts, Snapshot
 from pincite.domain.records import CallRecord, LoggedCall, RunRecord
-from pincite.domain.report import Report
 from pincite.settings import Settings
 from pincite.wiring import CacheCleared, CacheStats, Parts, Shared, open_parts
 
 if TYPE_CHECKING:
+    from pincite.domain.report import Report
     from pincite.ports import Judge, LanguageModel
     from pincite.wiring import EvidenceKept
     from pincite.wiring.sharing import Exported, Imported
@@ -48,8 +50,8 @@ class Archive:
         settings: Settings,
         shared: Shared | None = None,
         *,
-        model: "LanguageModel | None" = None,
-        judge: "Judge | None" = None,
+        model: LanguageModel | None = None,
+        judge: Judge | None = None,
     ) -> None:
         self.settings = settings
         self._shared = shared
@@ -160,7 +162,7 @@ class Archive:
         exporter = self._parts.exporter(format_)
         return exporter.render(report, await self._documents_of(report))
 
-    async def bundle(self, run_id: str, kept: "EvidenceKept" = "passages") -> bytes:
+    async def bundle(self, run_id: str, kept: EvidenceKept = "passages") -> bytes:
         """The report of a run with its evidence as a WACZ, which `pincite check` verifies anywhere.
 
         Errors: RunNotFound, InsufficientEvidence (no report), NotFound (evidence was deleted), StorageUnavailable.
@@ -170,7 +172,7 @@ class Archive:
 
         return await anyio.to_thread.run_sync(bundle_of_run, wanted, self.settings, kept)
 
-    async def share_export(self, path: Path) -> "Exported":
+    async def share_export(self, path: Path) -> Exported:
         """Write a signed bundle of what this scope may share: captures with their bodies, and search answers.
 
         Errors:
@@ -179,7 +181,7 @@ class Archive:
         """
         return await (await self._parts.sharing()).export(path)
 
-    async def share_import(self, path: Path, *, key: str | None = None) -> "Imported":
+    async def share_import(self, path: Path, *, key: str | None = None) -> Imported:
         """Take in a bundle of another installation, signed with `key` or with that of a peer in `share_peers`.
 
         Addresses, sizes, hashes, dates and robots.txt are checked again here, and the text is read anew from the

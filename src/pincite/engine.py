@@ -4,6 +4,9 @@ Open it with `async with Engine.from_settings() as engine:`. One engine serves m
 opened is closed when the block ends. Blocking versions are in `pincite.sync`.
 """
 
+# Read by type checkers alone, or where a run begins: who fetches a page loads nothing of research.
+from __future__ import annotations
+
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,42 +18,34 @@ import anyio.to_thread
 from pincite.archive import Archive
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import InvalidInput, NotFound
-from pincite.domain.events import Event, Json, RunStatus
+from pincite.domain.events import Event
 from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import new_request_id, new_run_id
-from pincite.domain.library import IndexReport
-from pincite.domain.plan import SubQuestion, Task
-from pincite.domain.records import QueueCounts, RunRecord
-from pincite.domain.report import Report
-from pincite.domain.requests import ResearchRequest, SearchRequest
-from pincite.domain.search import Query, SearchResponse
-from pincite.execution import Execution, OnEvent, listener_of
-from pincite.research.plan_text import plan_of
-from pincite.research.service import vet_question
+from pincite.domain.records import RunRecord
+from pincite.domain.search import Query
 from pincite.settings import Settings, load_settings
-from pincite.wiring import (
-    NullSink,
-    RunEstimate,
-    frozen_settings,
-    model_names,
-    requested,
-    resolve_sources,
-    run_estimate,
-    thawed_settings,
-)
+from pincite.wiring import resolve_sources
 
 if TYPE_CHECKING:
     from pincite.audit.findings import Audit
     from pincite.audit.recheck import Recheck
+    from pincite.domain.events import Json, RunStatus
     from pincite.domain.evidence import Verdict
+    from pincite.domain.library import IndexReport
+    from pincite.domain.plan import SubQuestion
+    from pincite.domain.records import QueueCounts
+    from pincite.domain.report import Report
+    from pincite.domain.requests import ResearchRequest, SearchRequest
+    from pincite.domain.search import SearchResponse
+    from pincite.execution import Execution, OnEvent
     from pincite.ports import Judge, Ledger, ModelCalls
     from pincite.research.model.estimate import Estimate
     from pincite.research.model.sentences import SentenceProver
     from pincite.research.summary import Summarised
     from pincite.search.intent import RetrievalContext
     from pincite.search.spending import Spending
-    from pincite.wiring import ServerServices
+    from pincite.wiring import RunEstimate, ServerServices
     from pincite.wiring.observing import Note
 
 # States of the cache in which somebody outside was asked.
@@ -91,7 +86,7 @@ class Engine(Archive):
     """
 
     @classmethod
-    def from_settings(cls, settings: Settings | None = None, /, **overrides: object) -> "Engine":
+    def from_settings(cls, settings: Settings | None = None, /, **overrides: object) -> Engine:
         """An engine with the settings in force, of which `overrides` (names of docs/settings.md) are changed.
 
         `judge` may also be a judge of your own (`pincite.ports.Judge`) instead of a name.
@@ -107,6 +102,8 @@ class Engine(Archive):
 
     @property
     def _execution(self) -> Execution:
+        from pincite.execution import Execution
+
         return Execution(self._parts, self.settings)
 
     # ---- the three services ----
@@ -115,9 +112,9 @@ class Engine(Archive):
         self,
         query: str | Query | SearchRequest,
         *,
-        context: "RetrievalContext | float | None" = None,
+        context: RetrievalContext | float | None = None,
         lane: str | None = None,
-        spending: "Spending | None" = None,
+        spending: Spending | None = None,
     ) -> SearchResponse:
         """Results of the sources in the settings. Within their cap on dollars.
 
@@ -130,6 +127,7 @@ class Engine(Archive):
 
         Errors: InvalidInput, InvalidTopic, LibraryNotFound, SearchProviderUnavailable, BudgetExhausted.
         """
+        from pincite.domain.requests import SearchRequest
         from pincite.runtime.limiter import LANES
         from pincite.search.intent import RetrievalContext
         from pincite.search.spending import capped
@@ -166,7 +164,7 @@ class Engine(Archive):
         search = await self._parts.search()
         return await search.explain(Query(query) if isinstance(query, str) else query)
 
-    async def fetch(self, request: str | FetchRequest, *, spending: "Spending | None" = None) -> FetchResult:
+    async def fetch(self, request: str | FetchRequest, *, spending: Spending | None = None) -> FetchResult:
         """One page, vetted, read and stored. `spending`: whose money it is, when not this engine's.
 
         Errors: Every policy and remote error of docs/errors.md.
@@ -196,7 +194,7 @@ class Engine(Archive):
             return await self._finished_page(request, page, note)
 
     async def _finished_page(
-        self, request: FetchRequest, page: FetchResult, note: "Note", spending: "Spending | None" = None
+        self, request: FetchRequest, page: FetchResult, note: Note, spending: Spending | None = None
     ) -> FetchResult:
         """The page, cut back to what may be stored; written as Markdown by a model where the request asks for it."""
         await self._parts.settle_page(page.snapshot)
@@ -212,8 +210,8 @@ class Engine(Archive):
         *,
         sources: Mapping[str, str] | None = None,
         strict: bool = False,
-        spending: "Spending | None" = None,
-    ) -> "Audit":
+        spending: Spending | None = None,
+    ) -> Audit:
         """A verdict on every sentence of anyone's report (Markdown, text, HTML, DOCX, or an answer's JSON).
 
         `sources` maps URLs to the text of their pages; without it they are fetched. A page that can't be had makes its
@@ -232,7 +230,7 @@ class Engine(Archive):
             note.cost_usd = pages.cost_usd + (await ledger.spent()).cost_usd
         return found
 
-    async def check_claim(self, claim: str, sources: Sequence[str]) -> "Verdict":
+    async def check_claim(self, claim: str, sources: Sequence[str]) -> Verdict:
         """The verdict on one claim against texts, as `pincite.check_claim` gives it.
 
         The judge of the settings decides on what is not in a source's own words; without one that is `unchecked`.
@@ -243,7 +241,7 @@ class Engine(Archive):
 
         return await check_claim_with(claim, sources, await self._parts.judge(), at=self._parts.clock.now())
 
-    async def judge(self, ledger: "Ledger | None" = None) -> "Judge | None":
+    async def judge(self, ledger: Ledger | None = None) -> Judge | None:
         """Who judges meaning under the settings, within their caps; None where nobody does.
 
         `ledger` says what was used, where that is asked for.
@@ -252,12 +250,13 @@ class Engine(Archive):
         """
         return await self._parts.judge(ledger)
 
-    async def recheck(self, report: "Report | Json") -> "Recheck":
+    async def recheck(self, report: Report | Json) -> Recheck:
         """The pages and quotes of a stored report as they are today; new captures are kept beside the old.
 
         Errors: InvalidInput (the JSON is not a report).
         """
         from pincite.audit.recheck import read_stored_report
+        from pincite.domain.report import Report
 
         stored = report if isinstance(report, Report) else read_stored_report(report)
         return await self._parts.recheck(stored, self)
@@ -275,10 +274,10 @@ class Engine(Archive):
             StorageFull. A cap that is reached is no error: the report is smaller and says so.
         """
         run_id = await self.start(question, **asked)
-        return await self._execution.resume(run_id, listener_of(on_event))
+        return await self._execution.resume(run_id, on_event)
 
     async def plan(
-        self, question: str | ResearchRequest, *, spending: "Spending | None" = None, **asked: Any
+        self, question: str | ResearchRequest, *, spending: Spending | None = None, **asked: Any
     ) -> tuple[SubQuestion, ...]:
         """The parts that a language model would split the question into; nothing is searched, and no run is stored.
 
@@ -286,9 +285,11 @@ class Engine(Archive):
 
         Errors: InvalidInput (no model is set), and those of the model.
         """
-        from pincite.domain.plan import Progress
+        from pincite.domain.plan import Progress, Task
+        from pincite.domain.requests import ResearchRequest
         from pincite.research.model.manuscript import Manuscript
         from pincite.research.model.planner import ModelPlanner
+        from pincite.research.service import vet_question
         from pincite.runtime.ledger import PassingLedger
 
         request = ResearchRequest.of(question, asked)
@@ -335,8 +336,8 @@ class Engine(Archive):
         return await self._parts.index(path, vectors=vectors, progress=progress)
 
     async def summarize(
-        self, target: str, *, sentences: int = 8, from_record: bool = False, spending: "Spending | None" = None
-    ) -> "Summarised":
+        self, target: str, *, sentences: int = 8, from_record: bool = False, spending: Spending | None = None
+    ) -> Summarised:
         """The main points of a page (its URL) or of a finished run (its id, or `last`), each with its passages.
 
         With a model in the settings it writes and every sentence is checked; without one, sentences are chosen. What
@@ -353,14 +354,14 @@ class Engine(Archive):
         report = await self.report(target)
         material = verified_claims(report, await self._documents_of(report))
 
-        async def work(calls: "ModelCalls | None", judge: "Judge | None") -> "Summarised":
+        async def work(calls: ModelCalls | None, judge: Judge | None) -> Summarised:
             return await summarise(report.title, material, self._prover(judge), calls=calls, sentences=sentences)
 
         if not from_record and await self._parts.models(self.settings) is None:
             return await work(None, await self._parts.judge())
         return await self._execution.calling(report.run_id, work, from_record=from_record)
 
-    async def _summary_of_page(self, url: str, sentences: int, spending: "Spending | None") -> "Summarised":
+    async def _summary_of_page(self, url: str, sentences: int, spending: Spending | None) -> Summarised:
         from pincite.domain.plan import ReadPage
         from pincite.research.summary import page_material, summarise
         from pincite.runtime.ledger import PassingLedger
@@ -392,7 +393,7 @@ class Engine(Archive):
         fields_of(schema)
         claims = verified_claims(report, await self._documents_of(report))
 
-        async def work(calls: "ModelCalls", judge: "Judge | None") -> dict[str, Json]:
+        async def work(calls: ModelCalls, judge: Judge | None) -> dict[str, Json]:
             return await fill(report.question, schema, claims, calls, self._prover(judge))
 
         return await self._execution.calling(report.run_id, work, from_record=from_record)
@@ -408,14 +409,14 @@ class Engine(Archive):
             raise NotFound(f"run {record.run_id} was asked without an output_schema", reason="no_schema")
         return await self.structure(await self.report(record.run_id), schema)
 
-    def _prover(self, judge: "Judge | None") -> "SentenceProver":
+    def _prover(self, judge: Judge | None) -> SentenceProver:
         """What decides about sentences outside of a report."""
         from pincite.research.model.evidence import EvidenceBank
         from pincite.research.model.sentences import SentenceProver
 
         return SentenceProver(judge, EvidenceBank(), self._parts.clock.now())
 
-    async def estimate(self) -> "Estimate | None":
+    async def estimate(self) -> Estimate | None:
         """What the models of a run are expected to use under the caps of the settings; None in extractive mode.
 
         Errors: InvalidSetting (a model's name, key or price is missing), ExtraNotInstalled.
@@ -441,6 +442,13 @@ class Engine(Archive):
 
         Errors: RunNotFound, InvalidTopic, InvalidUrl, LibraryNotFound, InvalidInput, InvalidSetting.
         """
+        from pincite.domain.events import RunStatus
+        from pincite.domain.plan import Task
+        from pincite.domain.requests import ResearchRequest
+        from pincite.research.plan_text import plan_of
+        from pincite.research.service import vet_question
+        from pincite.wiring import frozen_settings, model_names, requested
+
         request = ResearchRequest.of(question, asked)
         settings = requested(self.settings, request)
         constraints = request.constraints()
@@ -495,7 +503,7 @@ class Engine(Archive):
 
         Errors: RunNotFound, Locked (another worker has it), and those of `research`.
         """
-        return await self._execution.resume(await self._resolve(run_id), listener_of(on_event), handoff)
+        return await self._execution.resume(await self._resolve(run_id), on_event, handoff)
 
     @property
     def leaves_runs_to_workers(self) -> bool:
@@ -519,10 +527,12 @@ class Engine(Archive):
 
         Errors: Those of `research`; the run's own record says them too.
         """
-        return await self._execution.work_on(run_id, at_most, listener_of(on_event))
+        return await self._execution.work_on(run_id, at_most, on_event)
 
     def run_estimate(self) -> RunEstimate:
         """What a run would use and may cost at most. Calls nothing."""
+        from pincite.wiring import run_estimate
+
         return run_estimate(self.settings)
 
     async def replay(self, run_id: str) -> Report:
@@ -532,13 +542,16 @@ class Engine(Archive):
 
         Errors: RunNotFound, Conflict (`replay_miss`: the record lacks a call that is made now).
         """
+        from pincite.domain.plan import Task
+        from pincite.wiring import NullSink, thawed_settings
+
         record = await (await self._parts.runs()).get(await self._resolve(run_id))
         task = from_json(Task, record.inputs["task"])
         settings = thawed_settings(self.settings, record.inputs.get("settings"))
         research = await self._parts.research(record, task, settings, NullSink(record.run_id), from_record=True)
         return await research.run(task)
 
-    async def server_services(self) -> "ServerServices":
+    async def server_services(self) -> ServerServices:
         """What a server needs beside the surfaces: its memory of requests, budgets of keys, webhooks."""
         return await self._parts.server_services()
 

@@ -30,7 +30,7 @@ from pincite.urls.masking import mask_all
 from pincite.wiring import Parts, thawed_settings
 
 OnEvent = Callable[[Event], None]
-Listener = Callable[[Event], Awaitable[None]]
+Listener = Callable[[Event], Awaitable[None] | None]
 # Asked when a run is broken off here: whether workers shall go on with it, so that it has not ended.
 Handoff = Callable[[], bool]
 T = TypeVar("T")
@@ -60,7 +60,7 @@ class Execution:
         self._parts = parts
         self._settings = settings
 
-    async def work_on(self, run_id: str, at_most: int, listener: Listener) -> RunStatus | None:
+    async def work_on(self, run_id: str, at_most: int, listener: Listener | None) -> RunStatus | None:
         """How a run ended that was offered to workers; None when there was nothing to do (`RunStore.claim`).
 
         Errors: those of research.
@@ -84,7 +84,7 @@ class Execution:
             return RunStatus.FAILED
         return FINAL_STATUS[report.status]
 
-    async def resume(self, run_id: str, listener: Listener, handoff: Handoff | None = None) -> Report:
+    async def resume(self, run_id: str, listener: Listener | None, handoff: Handoff | None = None) -> Report:
         """The report of a run that is taken here.
 
         Errors: Locked, RunNotFound, and those of research; CoverageNotMet, with the report that was stored.
@@ -130,7 +130,7 @@ class Execution:
                 await runs.finish(record.run_id, record.epoch, before.status, before.reason)
 
     async def _execute(
-        self, runs: RunStore, record: RunRecord, lease: Lease, listener: Listener, handoff: Handoff
+        self, runs: RunStore, record: RunRecord, lease: Lease, listener: Listener | None, handoff: Handoff
     ) -> Report:
         with self._parts.log.noted("research", {"question": record.question}, run_id=record.run_id) as note:
             try:
@@ -147,7 +147,7 @@ class Execution:
         return report
 
     async def _owned(
-        self, runs: RunStore, record: RunRecord, lease: Lease, listener: Listener, handoff: Handoff
+        self, runs: RunStore, record: RunRecord, lease: Lease, listener: Listener | None, handoff: Handoff
     ) -> Report:
         parts = self._parts
         task = from_json(Task, record.inputs["task"])
@@ -265,16 +265,6 @@ def next_version(report: Report, newest: Report | None) -> Report:
     return replace(report, report_id=report_id(report.run_id, version), version=version)
 
 
-def listener_of(on_event: OnEvent | None) -> Listener:
-    """A plain callback, or none, as something to await."""
-
-    async def listener(event: Event) -> None:
-        if on_event is not None:
-            on_event(event)
-
-    return listener
-
-
 class PublishingSink:
     """An event sink that also tells the caller. What looks like a credential in a URL is masked first.
 
@@ -283,7 +273,13 @@ class PublishingSink:
     """
 
     def __init__(
-        self, sink: EventSink, listener: Listener, lease: Lease, handoff: Handoff, *, log_event: Callable[[Event], None]
+        self,
+        sink: EventSink,
+        listener: Listener | None,
+        lease: Lease,
+        handoff: Handoff,
+        *,
+        log_event: Callable[[Event], None],
     ) -> None:
         self._sink = sink
         self._log_event = log_event
@@ -304,5 +300,7 @@ class PublishingSink:
             self._said_before = event.seq
         if event.seq > self._said_before:  # what an earlier owner said is not logged again
             self._log_event(event)
-        await self._listener(event)
+        heard = self._listener(event) if self._listener is not None else None
+        if isinstance(heard, Awaitable):
+            await heard
         return event

@@ -3,33 +3,38 @@
 Every await has a deadline kept by the adapter; every method raises errors of `domain.errors` only.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import datetime
-from typing import Protocol, TypeVar
+# Read by type checkers alone: whoever needs one port does not load the types of all.
+from __future__ import annotations
 
-import anyio
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from pincite.domain.budget import Usage
-from pincite.domain.citation import ArchivedCopy
-from pincite.domain.events import Event, EventType, Json, RunStatus
-from pincite.domain.evidence import JudgeCase, Judgement, Thresholds
-from pincite.domain.fetch import FetchRequest, FetchResult
-from pincite.domain.library import PageHit, Survey
-from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt
-from pincite.domain.page import Document, Excerpts, LibraryPage, Snapshot
-from pincite.domain.records import (
-    ApiKey,
-    CallRecord,
-    Entry,
-    Offer,
-    Outcome,
-    PlannedCall,
-    Reservation,
-    RunRecord,
-    SettledCall,
-)
-from pincite.domain.report import Report
-from pincite.domain.search import Query, SearchResponse
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from datetime import datetime
+
+    import anyio
+
+    from pincite.domain.budget import Usage
+    from pincite.domain.citation import ArchivedCopy
+    from pincite.domain.events import Event, EventType, Json, RunStatus
+    from pincite.domain.evidence import JudgeCase, Judgement, Thresholds
+    from pincite.domain.fetch import FetchRequest, FetchResult
+    from pincite.domain.library import PageHit, Survey
+    from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt
+    from pincite.domain.page import Document, Excerpts, LibraryPage, Snapshot
+    from pincite.domain.records import (
+        ApiKey,
+        CallRecord,
+        Entry,
+        Offer,
+        Outcome,
+        PlannedCall,
+        Reservation,
+        RunRecord,
+        SettledCall,
+    )
+    from pincite.domain.report import Report
+    from pincite.domain.search import Query, SearchResponse
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from pincite.domain.frozen import dataclass
-from pincite.domain.given import member, names
+from pincite.domain.given import Rule, asked, member, names
 from pincite.domain.items import Item
 from pincite.domain.page import Document, Link, Snapshot
 
@@ -28,6 +28,10 @@ class Hosted(StrEnum):
     ONLY = "only"  # it was tried otherwise already
 
 
+_WINDOW = "characters of one window; the rest by `offset`"
+_PERSONS = "says that a person typed this address; a program may not claim it"
+
+
 @dataclass(frozen=True, slots=True)
 class FetchRequest:
     """One page to be read. Defaults are the table of docs/fetch.md; sizes are characters, times seconds.
@@ -39,27 +43,65 @@ class FetchRequest:
     Words stand for members (`render="never"`). Errors: InvalidInput, from the constructor, for a word that is none.
     """
 
-    url: str
-    mode: str = "auto"
-    output_format: str = "markdown"
-    max_chars: int = 6_000
-    max_html_chars: int = 40_000
-    offset: int = 0
-    include_links: bool = False
-    max_links: int = 20
-    allow_redirects: bool = True
-    persist: bool = True
-    force_refresh: bool = False
-    prefer_language: str | None = None
-    render: Render = Render.AUTO
-    hosted: Hosted = Hosted.AUTO
-    include_domains: tuple[str, ...] = ()
-    exclude_domains: tuple[str, ...] = ()
-    deadline_s: float | None = None
-    user_triggered: bool = False
+    url: str = field(metadata={"rule": Rule("the page", longest=8192)})
+    mode: str = asked(
+        "`auto` and `reader` give what was read, `raw` the page's own source",
+        "auto",
+        choices=("auto", "reader", "raw"),
+    )
+    output_format: str = asked(
+        "how what was read is written",
+        "markdown",
+        choices=("markdown", "text"),
+        flags=("--format", "--output-format"),
+        also=("output_format",),
+        names={"http": "format"},
+    )
+    max_chars: int = asked(_WINDOW, 6_000, low=1, high=12_000)
+    max_html_chars: int = asked(
+        "characters of one window in mode `raw`, and of the cleaned HTML that a model converts",
+        40_000,
+        low=1,
+        high=120_000,
+    )
+    offset: int = asked("where the window begins: the `next_offset` of the page before", 0, low=0)
+    include_links: bool = asked("list the links of the page", default=False, flags=("--links", "--include-links"))
+    max_links: int = asked("how many links at most", 20, low=0, high=500)
+    allow_redirects: bool = asked(
+        "false gives the 3xx answer and its target (`location`)", default=True, flags=("--no-redirects",)
+    )
+    persist: bool = asked(
+        "false neither reads nor writes the shared page cache; a run still stores its evidence",
+        default=True,
+        flags=("--no-persist",),
+    )
+    force_refresh: bool = asked("ask the site even if a copy is fresh", default=False)
+    prefer_language: str | None = asked(
+        "sent as `Accept-Language`, as in `de, en;q=0.5`", pattern=r"[A-Za-z0-9*,;=. -]{1,100}"
+    )
+    render: Render = asked("whether a browser may be used", Render.AUTO, choices=tuple(Render))
+    hosted: Hosted = asked(
+        "whether a paid scraper that the operator configured may be asked", Hosted.AUTO, choices=tuple(Hosted)
+    )
+    include_domains: tuple[str, ...] = asked(
+        "only these domains; narrows the operator's", (), flags=("--include-domain",), commas=True
+    )
+    exclude_domains: tuple[str, ...] = asked("never these domains", (), flags=("--exclude-domain",), commas=True)
+    deadline_s: float | None = asked(
+        "seconds in all, at most 40; none: the limit `total_s`", above_0=True, flags=("--deadline",)
+    )
+    user_triggered: bool = asked(
+        "a person typed this URL; matters for the setting `robots = user_triggered` alone",
+        default=False,
+        not_at={"http": _PERSONS, "mcp": _PERSONS, "cli": "a person typed it: always true"},
+    )
     validators: tuple[tuple[str, str], ...] = ()
     confirms: str = ""
-    markdown: str = "rules"
+    markdown: str = asked(
+        "who writes the Markdown: `rules`, or a `model` (docs/models.md); quotes never come from it",
+        "rules",
+        choices=("rules", "model"),
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "render", member(Render, self.render, "render"))

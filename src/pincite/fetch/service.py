@@ -24,9 +24,9 @@ from pincite.domain.errors import (
 )
 from pincite.domain.fetch import FetchInfo, FetchRequest, FetchResult, Hosted, Render
 from pincite.domain.frozen import dataclass
+from pincite.domain.given import check_request
 from pincite.domain.page import Document, Kept, Link, Snapshot
 from pincite.domain.page_markdown import document_markdown
-from pincite.domain.requests import check_request
 from pincite.fetch.captures import GIVEN, merged_canonical, source_text, window
 from pincite.fetch.page_cache import TURN_S, UNKNOWN_PAGE, CachedPage, PageCache, conditional, time_to_live
 from pincite.fetch.page_failures import DocumentGate, failure_of, needs_rendering

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.codec import from_json, utc_moment
@@ -19,9 +19,11 @@ from pincite.domain.errors import PinciteError, RunNotFound, StorageUnavailable
 from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.page import Document, Excerpts, Kept, Snapshot
 from pincite.domain.records import RunRecord
-from pincite.domain.report import Report
 from pincite.storage.failures import translated
 from pincite.storage.home_files import open_read_only
+
+if TYPE_CHECKING:
+    from pincite.domain.report import Report
 
 _SPENT: Final = ("searches", "pages", "web_requests", "size_bytes", "tokens_in", "tokens_out")
 # In place of an encoding: the body was dropped, and what was kept of its page.
@@ -103,8 +105,10 @@ class EvidenceReader:
             found: dict[str, Json] = json.loads(content)
             return found
 
-    def report(self, run_id: str, version: int | None = None) -> Report | None:
+    def report(self, run_id: str, version: int | None = None) -> "Report | None":
         """The newest report of a run (or this version), or None."""
+        from pincite.domain.report import Report
+
         row = self._one(
             "SELECT content FROM reports WHERE scope = ? AND run_id = ? AND (? IS NULL OR version = ?)"
             " ORDER BY version DESC LIMIT 1",

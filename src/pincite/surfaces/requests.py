@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_a
 
 from pincite.domain.codec import to_json
 from pincite.domain.errors import InvalidInput
-from pincite.domain.plan import SubQuestion
-from pincite.domain.report import Report
-from pincite.domain.requests import PlanPart, Rule, rules_of
+from pincite.domain.given import Rule, rules_of
 
 if TYPE_CHECKING:
+    from pincite.domain.report import Report
     from pincite.research.summary import Summarised
 
 Kind = TypeVar("Kind", bound=Hashable)
@@ -167,8 +166,8 @@ def _json_type(hint: Any, rule: Rule, door: str) -> Any:
         from pydantic import WithJsonSchema
 
         plain = Annotated[str, WithJsonSchema({"type": "string", "pattern": f"^{rule.pattern}$"})]
-    elif get_origin(plain) is tuple and SubQuestion in get_args(get_args(plain)[0]):
-        plain = tuple[body_of(PlanPart, door), ...]  # type: ignore[misc]  # made at run time
+    elif get_origin(plain) is tuple and (of_parts := [one for one in get_args(get_args(plain)[0]) if rules_of(one)]):
+        plain = tuple[body_of(of_parts[0], door), ...]  # type: ignore[misc]  # made at run time
     elif get_origin(plain) not in (None, tuple):
         values = get_args(plain)
         plain = dict[str, str] if len(values) > 1 and values[1] is str else dict[str, Any]
@@ -184,7 +183,7 @@ def _plain(value: Any) -> Any:
 Part = Literal["claims", "sources", "findings", "citations"]
 
 
-def part_json(report: Report, part: Part) -> dict[str, Any]:
+def part_json(report: "Report", part: Part) -> dict[str, Any]:
     """Claims with verdicts and quotes, sources with leads, each statement once (findings), or camelCase citations."""
     if part == "citations":
         return {"citations": [citation.as_dict(camel_case=True) for citation in report.citations()]}

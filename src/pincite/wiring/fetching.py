@@ -1,6 +1,7 @@
 """Builds the fetch service: local archives, the guarded client, the browser, hosted scrapers, the page cache."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from __future__ import annotations
+
 from contextlib import aclosing
 from dataclasses import replace
 from decimal import Decimal
@@ -11,11 +12,7 @@ from pincite.domain.budget import Usage
 from pincite.domain.errors import BudgetExhausted, InvalidSetting, PinciteError, StorageUnavailable
 from pincite.domain.fetch import FetchRequest, FetchResult, Hosted
 from pincite.domain.frozen import dataclass
-from pincite.domain.library import ListedPage
-from pincite.domain.page import Document, Kept
-from pincite.domain.report import ReportEvidence
-from pincite.ports import Cache, Clock, DocumentStore, Extractor, Fetch, FetchBackend, WebArchive
-from pincite.runtime.concurrency import ResourcePool
+from pincite.domain.page import Kept
 from pincite.runtime.recovery import another_may_help
 from pincite.settings import Settings
 from pincite.urls import AddressPolicy, UrlPolicy
@@ -23,12 +20,19 @@ from pincite.urls.policy import PORTS, Retention, is_internal_name
 from pincite.wiring.registry import SCRAPERS, load
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
     from pincite.audit.pages import PageReading
     from pincite.audit.recheck import Stored
+    from pincite.domain.library import ListedPage
+    from pincite.domain.page import Document
+    from pincite.domain.report import ReportEvidence
     from pincite.fetch.client import SiteSessions
     from pincite.fetch.service import FetchService
     from pincite.fetch.shared_pages import Intake
     from pincite.library import LocalLibrary
+    from pincite.ports import Cache, Clock, DocumentStore, Extractor, Fetch, FetchBackend, WebArchive
+    from pincite.runtime.concurrency import ResourcePool
     from pincite.runtime.ledger import BudgetAccount
     from pincite.sharing.peers import Peers
     from pincite.storage.pages import HomePages
@@ -43,11 +47,11 @@ OFFLINE: Final = "offline"
 class Stores:
     """Where pages and what is known of hosts are kept."""
 
-    pages: "ScopedStorage | HomePages"
+    pages: ScopedStorage | HomePages
     cache: Cache
-    redis: "CommonRedis | None" = None
+    redis: CommonRedis | None = None
     # Where limits may be shared through the database.
-    common: "ScopedStorage | None" = None
+    common: ScopedStorage | None = None
 
 
 async def build_fetch(
@@ -55,12 +59,12 @@ async def build_fetch(
     clock: Clock,
     kept: ResourcePool,
     *,
-    libraries: "Sequence[LocalLibrary]",
-    stores: "Stores",
+    libraries: Sequence[LocalLibrary],
+    stores: Stores,
     extractor: Extractor,
     library_extractor: Extractor,
-    peers: "Peers | None",
-) -> "FetchService":
+    peers: Peers | None,
+) -> FetchService:
     """The service: pages of these libraries come from there, all others from the network unless `offline`.
 
     `peers` are asked before a site is.
@@ -108,7 +112,7 @@ async def build_fetch(
     return await kept.open(service)
 
 
-async def build_intake(settings: Settings, clock: Clock, kept: ResourcePool, stores: Stores) -> "Intake":
+async def build_intake(settings: Settings, clock: Clock, kept: ResourcePool, stores: Stores) -> Intake:
     """What checks pages that others share; `offline` no site is asked whether they may be read."""
     from pincite.fetch.shared_pages import Intake
 
@@ -181,7 +185,7 @@ class _Network:
         clock: Clock,
         kept: ResourcePool,
         stores: Stores,
-    ) -> "_Network":
+    ) -> _Network:
         made = cls(settings, clock, stores)
         await kept.open(made.client)
         return made
@@ -191,7 +195,7 @@ class _Network:
 
         return DirectBackend(self.client, self._gate, self._turns, self._clock, limits=self._limits)
 
-    def intake(self) -> "Intake":
+    def intake(self) -> Intake:
         from pincite.fetch.shared_pages import Intake
 
         return Intake(url_policy(self._settings), self._clock, self._gate, self._resolver, self._limits)
@@ -245,7 +249,7 @@ def scrape_usd(settings: Settings) -> Decimal | None:
     return sum((adapter.page_usd for adapter in adapters), Decimal(0))
 
 
-async def paid_for(request: FetchRequest, fetch: Fetch, account: "BudgetAccount", price: Decimal | None) -> FetchResult:
+async def paid_for(request: FetchRequest, fetch: Fetch, account: BudgetAccount, price: Decimal | None) -> FetchResult:
     """The page, paid from the account at what a scraper costs; without money for one none is asked."""
     if price is None or request.hosted is Hosted.NEVER:
         return await fetch.fetch(request)
@@ -272,7 +276,7 @@ async def paid_for(request: FetchRequest, fetch: Fetch, account: "BudgetAccount"
 class Charged:
     """Implements `ports.Fetch`: the pages of an audit, charged to somebody, their cost added up."""
 
-    def __init__(self, fetch: Callable[..., Awaitable[FetchResult]], spending: "BudgetAccount | None") -> None:
+    def __init__(self, fetch: Callable[..., Awaitable[FetchResult]], spending: BudgetAccount | None) -> None:
         self._fetch = fetch
         self._spending = spending
         self.cost_usd = Decimal(0)
@@ -290,7 +294,7 @@ def retention(settings: Settings) -> Retention:
     return Retention(Kept(settings.snapshot_body), domains)
 
 
-def site_sessions(settings: Settings) -> "SiteSessions":
+def site_sessions(settings: Settings) -> SiteSessions:
     """The operator's sessions.
 
     Errors: InvalidSetting (malformed, or on a server, where many people would read with one login).
@@ -332,7 +336,7 @@ async def web_archive(settings: Settings, clock: Clock, kept: ResourcePool) -> W
 
 def page_reading(
     settings: Settings, fetch: Fetch, archive: WebArchive | None, listed: Sequence[ListedPage]
-) -> "PageReading":
+) -> PageReading:
     """How pages are read: hosts that the operator named count as any other, whatever they are called."""
     from pincite.audit.pages import PageReading
 
@@ -347,7 +351,7 @@ def page_reading(
     )
 
 
-def stored_documents(documents: DocumentStore) -> "Stored":
+def stored_documents(documents: DocumentStore) -> Stored:
     """Finds what the pages of a report said; None where that is not kept whole, or damaged."""
 
     async def stored(item: ReportEvidence) -> Document | None:

@@ -1,8 +1,12 @@
 """What an engine works with: stores, services, roles. Each is built on first use and closed with the engine."""
 
+# Read by type checkers alone, or where a run or a judge needs it: who fetches a page loads nothing of research.
+from __future__ import annotations
+
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,15 +15,9 @@ import anyio.to_thread
 
 from pincite.domain.budget import Budget
 from pincite.domain.errors import InvalidInput
-from pincite.domain.events import EventType, Json
+from pincite.domain.events import EventType
 from pincite.domain.fetch import FetchRequest, FetchResult, Hosted, Render
-from pincite.domain.library import IndexReport, ListedPage
-from pincite.domain.model import ModelRole
-from pincite.domain.plan import Task
-from pincite.domain.records import RunRecord
-from pincite.ports import EventSink, Exporter, Fetch, Judge, LanguageModel, Ledger, ModelCalls, Search, WebArchive
 from pincite.runtime.concurrency import ResourcePool, resource_pool
-from pincite.runtime.lease import Lease
 from pincite.settings import Settings
 from pincite.urls import vet_url
 from pincite.wiring.fetching import (
@@ -32,7 +30,6 @@ from pincite.wiring.fetching import (
     url_policy,
     web_archive,
 )
-from pincite.wiring.judging import Judges, judge_of, parts_on_record
 from pincite.wiring.libraries import IndexedReadings, OpenLibraries, ranker_of
 from pincite.wiring.models import (
     NullSink,
@@ -44,7 +41,6 @@ from pincite.wiring.models import (
 )
 from pincite.wiring.observing import CallLog
 from pincite.wiring.registry import EXPORTERS, load
-from pincite.wiring.roles import Run, RunServices, build_roles, limits_of
 from pincite.wiring.searching import build_search, lane_of, team_cache, within_budget
 from pincite.wiring.sources import Sources, resolve_libraries, resolve_sources
 from pincite.wiring.stores import OpenStores, Shared, open_shared
@@ -52,15 +48,22 @@ from pincite.wiring.stores import OpenStores, Shared, open_shared
 if TYPE_CHECKING:
     from pincite.audit.recheck import Recheck
     from pincite.audit.service import AuditService
+    from pincite.domain.events import Json
+    from pincite.domain.library import IndexReport, ListedPage
+    from pincite.domain.plan import Task
+    from pincite.domain.records import RunRecord
     from pincite.domain.report import Report
     from pincite.fetch.service import FetchService
     from pincite.library import LocalLibrary
+    from pincite.ports import EventSink, Exporter, Fetch, Judge, LanguageModel, Ledger, ModelCalls, Search, WebArchive
     from pincite.ranking.ranker import PassageRanker
     from pincite.research.service import ResearchService
+    from pincite.runtime.lease import Lease
     from pincite.search.service import SearchService
     from pincite.search.shared_answers import AnswerIntake
     from pincite.search.spending import BudgetSpending, Spending
     from pincite.sharing.peers import Peers
+    from pincite.wiring.judging import Judges
     from pincite.wiring.server import ServerServices
     from pincite.wiring.sharing import Imported, Sharing
 
@@ -97,11 +100,11 @@ class Parts(OpenStores):
         self._server_services: ServerServices | None = None
         self._given_model = model
         self._models: dict[tuple[object, ...], LanguageModel] = {}
-        self._judges = Judges(kept, self.clock, self.models, self._models_of, judge)
+        self._given_judge = judge
         self._archive: WebArchive | None = None
         self._building = anyio.Lock()
 
-    async def server_services(self) -> "ServerServices":
+    async def server_services(self) -> ServerServices:
         """What a server needs beside the services. Errors: as `runs`, and StorageUnavailable (`webhook_key`)."""
         from pincite.wiring.server import ServerServices, build_webhooks
 
@@ -115,23 +118,29 @@ class Parts(OpenStores):
                 )
             return self._server_services
 
+    @cached_property
+    def _judges(self) -> Judges:
+        from pincite.wiring.judging import Judges
+
+        return Judges(self._kept, self.clock, self.models, self._models_of, self._given_judge)
+
     # ---- services ----
 
-    async def search(self) -> "SearchService":
+    async def search(self) -> SearchService:
         """The search service over the sources of the settings."""
         found = await self._search(resolve_sources(self.settings))
         if found is None:
             raise InvalidInput("no source to search in", hint="--source local:PATH, or --source auto")
         return found
 
-    async def vocabularies(self) -> "tuple[LocalLibrary, ...]":
+    async def vocabularies(self) -> tuple[LocalLibrary, ...]:
         """The libraries whose words a question is read by: those of the settings, when nothing else is searched."""
         sources = resolve_sources(self.settings)
         await self._search(sources)
         return self._libraries.vocabularies(sources)
 
     @property
-    def ranker(self) -> "PassageRanker":
+    def ranker(self) -> PassageRanker:
         """What ranks the passages of pages, with what the libraries know of theirs."""
         return ranker_of(self.settings, self._libraries)
 
@@ -141,7 +150,7 @@ class Parts(OpenStores):
         return lane_of(self.settings)
 
     @property
-    def account(self) -> "BudgetSpending":
+    def account(self) -> BudgetSpending:
         """What the searches of this engine outside of runs have spent, against the cap of the settings."""
         if self._account is None:
             from pincite.search.spending import BudgetSpending
@@ -153,7 +162,7 @@ class Parts(OpenStores):
         """The fetch service; pages of local libraries are served from there."""
         return await self._fetch(resolve_libraries(self.settings))
 
-    async def auditor(self, fetch: Fetch, judge: Judge | None) -> "AuditService":
+    async def auditor(self, fetch: Fetch, judge: Judge | None) -> AuditService:
         """The audit of anyone's report, over a fetch service."""
         from pincite.audit.service import AuditService
 
@@ -167,7 +176,7 @@ class Parts(OpenStores):
         reading = page_reading(self.settings, fetch, self._archive, listed)
         return AuditService(judge, reading, now=self.clock.now)
 
-    async def recheck(self, report: "Report", fetch: Fetch) -> "Recheck":
+    async def recheck(self, report: Report, fetch: Fetch) -> Recheck:
         """The report's pages fetched anew, through a fetch service, and its quotes looked for."""
         from pincite.audit.recheck import recheck
 
@@ -183,10 +192,13 @@ class Parts(OpenStores):
         *,
         from_record: bool = False,
         lease: Lease | None = None,
-    ) -> "ResearchService":
+    ) -> ResearchService:
         """The loop with its roles, for one run that was taken; or made again `from_record` alone, without a call."""
+        from pincite.domain.model import ModelRole
         from pincite.research.records import LibrarySurvey
         from pincite.research.service import ResearchService
+        from pincite.wiring.judging import judge_of, parts_on_record
+        from pincite.wiring.roles import Run, RunServices, build_roles, limits_of
 
         search: Search | None
         fetch: Fetch
@@ -245,14 +257,14 @@ class Parts(OpenStores):
             start=None if earlier is None else earlier.progress,
         )
 
-    async def models(self, settings: Settings) -> "LanguageModel | None":
+    async def models(self, settings: Settings) -> LanguageModel | None:
         """The language models of these settings, or the one given to the engine; None in extractive mode.
 
         Errors: InvalidSetting (a name, key or price is missing), ExtraNotInstalled.
         """
         return self._given_model or await self._models_of(settings)
 
-    async def judge(self, ledger: Ledger | None = None, calls: "ModelCalls | None" = None) -> Judge | None:
+    async def judge(self, ledger: Ledger | None = None, calls: ModelCalls | None = None) -> Judge | None:
         """Who judges what belongs to no report, within the caps of the settings; None where nobody does.
 
         `ledger` says what was used, where that is asked for; through `calls` the models of the settings judge, where
@@ -261,6 +273,7 @@ class Parts(OpenStores):
         Errors: InvalidSetting (`no_judge`, or a model's), ExtraNotInstalled.
         """
         from pincite.runtime.ledger import PassingLedger
+        from pincite.wiring.judging import judge_of
 
         asked = await self._judges.parts(self.settings)
         ledger = ledger or PassingLedger(self.settings.budget)
@@ -272,7 +285,7 @@ class Parts(OpenStores):
         """Who judges a run with these settings, for its record. Errors: as `judge`."""
         return [part.record for part in await self._judges.parts(settings)]
 
-    async def _models_of(self, settings: Settings) -> "LanguageModel | None":
+    async def _models_of(self, settings: Settings) -> LanguageModel | None:
         if not wants_models(settings):
             return None
         # What a request may change of the models; everything else about them is the engine's own.
@@ -282,7 +295,7 @@ class Parts(OpenStores):
                 self._models[key] = await open_models(settings, self.clock, self._kept)
             return self._models[key]
 
-    async def calls(self, ledger: Ledger | None = None) -> "ModelCalls | None":
+    async def calls(self, ledger: Ledger | None = None) -> ModelCalls | None:
         """Models for what belongs to no run, within the caps of the settings; None in extractive mode.
 
         `ledger` says what was used, where that is asked for.
@@ -292,18 +305,20 @@ class Parts(OpenStores):
             return None
         return self._passing_calls(model, ledger)
 
-    def _passing_calls(self, model: LanguageModel, ledger: Ledger | None) -> "ModelCalls":
+    def _passing_calls(self, model: LanguageModel, ledger: Ledger | None) -> ModelCalls:
         from pincite.runtime.ledger import PassingLedger
 
         return self._calls_on(model, ledger or PassingLedger(self.settings.budget), self.settings.budget)
 
-    async def recorded_calls(self, record: RunRecord, lease: Lease | None) -> "tuple[ModelCalls, Judge | None]":
+    async def recorded_calls(self, record: RunRecord, lease: Lease | None) -> tuple[ModelCalls, Judge | None]:
         """Models and a judge whose calls are on the record of a run: owned under this lease, or answered from it alone.
 
         From the record both are those that the run had; where it had no model, those of the settings.
 
         Errors: InvalidInput (no model is set), and those of the judge's settings.
         """
+        from pincite.wiring.judging import judge_of, parts_on_record
+
         storage = await self._storage()
         had = recorded_models(record.inputs.get("models")) if lease is None else None
         model = had or await self.models(self.settings)
@@ -315,7 +330,7 @@ class Parts(OpenStores):
         calls = self._calls_on(model, ledger, record.budget)
         return calls, judge_of(judges, calls, lambda other: self._calls_on(other, ledger, record.budget), ledger)
 
-    def _calls_on(self, model: LanguageModel, ledger: Ledger, budget: Budget) -> "ModelCalls":
+    def _calls_on(self, model: LanguageModel, ledger: Ledger, budget: Budget) -> ModelCalls:
         return recorded_calls(self.settings, model, ledger, NullSink(), self.clock, budget)
 
     async def events(self, record: RunRecord, topic: str) -> EventSink:
@@ -325,7 +340,7 @@ class Parts(OpenStores):
         sink.request_id = record.request_id or None
         return sink
 
-    async def paid_for(self, request: FetchRequest, fetch: Fetch, spending: "Spending | None" = None) -> FetchResult:
+    async def paid_for(self, request: FetchRequest, fetch: Fetch, spending: Spending | None = None) -> FetchResult:
         """The page, paid from the caller's account or the engine's."""
         return await paid_for(request, fetch, spending or self.account, scrape_usd(self.settings))
 
@@ -339,9 +354,10 @@ class Parts(OpenStores):
         return await (await self._fetch(())).take_in(asked, snapshot)
 
     async def written_by_model(
-        self, request: FetchRequest, page: FetchResult, spending: "Spending | None" = None
+        self, request: FetchRequest, page: FetchResult, spending: Spending | None = None
     ) -> FetchResult:
         """The page with Markdown that a model wrote, paid from the caller's account or the engine's; by rules else."""
+        from pincite.domain.model import ModelRole
         from pincite.fetch.extractors.html import cleaned_lines
         from pincite.fetch.model_markdown import ModelMarkdown
         from pincite.runtime.ledger import PassingLedger
@@ -390,7 +406,7 @@ class Parts(OpenStores):
 
     # ---- building ----
 
-    async def _search(self, sources: Sources, settings: Settings | None = None) -> "SearchService | None":
+    async def _search(self, sources: Sources, settings: Settings | None = None) -> SearchService | None:
         own = settings or self.settings
         key = (sources, own.embeddings)
         # Outside of the lock: reading a folder takes long, and nothing else would be built meanwhile.
@@ -409,7 +425,7 @@ class Parts(OpenStores):
                 )
             return self._searches[key]
 
-    async def _asked_peers(self) -> "Peers | None":
+    async def _asked_peers(self) -> Peers | None:
         """The peers of the settings, opened once, for pages and searches alike."""
         if not self.settings.share_peers:
             return None
@@ -419,7 +435,7 @@ class Parts(OpenStores):
             self._peers = (await open_peers(self.settings, self.clock, self._kept),)
         return self._peers[0]
 
-    async def _shared_answers(self, sources: Sources) -> "AnswerIntake | None":
+    async def _shared_answers(self, sources: Sources) -> AnswerIntake | None:
         """What asks peers for their answers of these engines; None without peers."""
         peers = await self._asked_peers()
         if peers is None:
@@ -428,7 +444,7 @@ class Parts(OpenStores):
 
         return answer_intake(self.settings, self.clock, peers, sources.providers)
 
-    async def sharing(self) -> "Sharing":
+    async def sharing(self) -> Sharing:
         """What this scope hands to others, and takes from bundles. Errors: ExtraNotInstalled, StorageUnavailable."""
         from pincite.wiring.sharing import Sharing, signer_of
 
@@ -444,7 +460,7 @@ class Parts(OpenStores):
                 )
             return self._sharing
 
-    async def take_in(self, path: Path, key: str | None) -> "Imported":
+    async def take_in(self, path: Path, key: str | None) -> Imported:
         """Take in a bundle of another installation. Errors: as `Sharing.take_in`."""
         from pincite.wiring.sharing import answer_intake
 
@@ -452,7 +468,7 @@ class Parts(OpenStores):
         answers = answer_intake(self.settings, self.clock, None, resolve_sources(self.settings).providers)
         return await sharing.take_in(path, fetch, answers, self._kept, key=key)
 
-    async def _fetch(self, libraries: tuple[Path, ...]) -> "FetchService":
+    async def _fetch(self, libraries: tuple[Path, ...]) -> FetchService:
         from pincite.fetch.extractors import BytesExtractor
 
         opened = [await self._libraries.ready(path) for path in libraries]

@@ -9,7 +9,7 @@ import pytest
 from pincite import Engine, FetchRequest
 from pincite.domain.errors import InvalidInput
 from pincite.domain.fetch import Hosted, Render
-from pincite.domain.requests import check_request
+from pincite.domain.given import check_request
 from pincite.domain.search import Constraints, Depth, Query, Topic, since_of
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from pincite.domain.errors import InvalidInput, InvalidSetting
 from pincite.domain.fetch import FetchRequest
-from pincite.domain.requests import RULES, check_request, shown_defaults
+from pincite.domain.given import check_request, rules_of
 from pincite.fetch import limits
 from pincite.fetch.limits import CEILINGS, NOTES, BodyKind, FetchLimits
 from pincite.urls.policy import HOST_MAX_CHARS, PORTS, URL_MAX_CHARS
@@ -20,9 +20,9 @@ TABLE = json.loads((ROOT / "tests" / "conformance" / "data" / "limits.json").rea
 
 
 def test_every_member_of_a_request_has_a_rule() -> None:
-    assert set(RULES) == {field.name for field in fields(FetchRequest)} - {"validators", "confirms"}
+    assert set(rules_of(FetchRequest)) == {field.name for field in fields(FetchRequest)} - {"validators", "confirms"}
     assert "<!-- generated: fetch_request -->" in PAGE
-    assert shown_defaults()["max_chars"] == "6000"
+    assert "| `max_chars` | 6000 | 1 to 12000 |" in PAGE
 
 
 def test_every_limit_says_of_what() -> None:

@@ -16,8 +16,9 @@ from typer.testing import CliRunner
 
 from pincite.domain.errors import InvalidInput
 from pincite.domain.fetch import FetchRequest
+from pincite.domain.given import rules_of
 from pincite.domain.plan import ReportDepth
-from pincite.domain.requests import PlanPart, ResearchRequest, SearchRequest, rules_of
+from pincite.domain.requests import PlanPart, ResearchRequest, SearchRequest
 from pincite.surfaces.cli import options
 from pincite.surfaces.http.research import ResearchBody
 from pincite.surfaces.http.tools import FetchBody, SearchBody

@@ -41,7 +41,7 @@ COMMANDS: dict[str, str] = {
     "ui": "serve:ui",
     "setup": "setup:setup",
     "research": "research:research",
-    "search": "web:search",
+    "search": "research:search",
     "fetch": "web:fetch",
     "summarize": "web:summarize",
     "index": "stored:index",

@@ -10,8 +10,7 @@ from typing import Annotated, Any, Final, Union, get_args, get_origin
 import typer
 
 from pincite.domain.errors import InvalidInput
-from pincite.domain.given import day, names
-from pincite.domain.requests import Rule
+from pincite.domain.given import Rule, day, names
 from pincite.surfaces.cli.files import read_schema
 from pincite.surfaces.requests import described, sentence, with_arguments
 

@@ -1,4 +1,4 @@
-"""`pincite research`, `demo`, `batch`: question in, report out, progress on stderr."""
+"""`pincite research`, `demo`, `batch`: question in, report out, progress on stderr; and `search`, without a report."""
 
 import json
 import os
@@ -12,10 +12,22 @@ import typer
 
 from pincite.domain.errors import CoverageNotMet, PinciteError
 from pincite.domain.frozen import dataclass
-from pincite.domain.requests import ResearchRequest
+from pincite.domain.reasons import reason_text
+from pincite.domain.requests import ResearchRequest, SearchRequest
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import BUNDLE, format_of, read_text, report_formats, vet_output, write_report
-from pincite.surfaces.cli.run import print_bytes, print_error, print_json, print_note, print_text, read_stdin, run_async
+from pincite.surfaces.cli.run import (
+    print_bytes,
+    print_error,
+    print_json,
+    print_note,
+    print_text,
+    print_value,
+    printable,
+    read_stdin,
+    run_async,
+    with_engine,
+)
 from pincite.surfaces.errors import EXIT_CHECK_FAILED, EXIT_CODES, exit_code
 
 if TYPE_CHECKING:
@@ -24,6 +36,7 @@ if TYPE_CHECKING:
     from pincite.domain.events import Json
     from pincite.domain.plan import SubQuestion
     from pincite.domain.report import Report
+    from pincite.domain.search import SearchResponse
     from pincite.engine import Engine
     from pincite.execution import OnEvent
     from pincite.research.model.estimate import Estimate
@@ -300,3 +313,82 @@ def batch(
     if found.failed:
         print_note(f"{found.failed} of {found.total} have no answer; the same command tries those again.")
         raise typer.Exit(EXIT_CHECK_FAILED)
+
+
+@options.asking(SearchRequest)
+def search(
+    asked: SearchRequest,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say which engines were asked, why, and the cost.")
+    ] = False,
+    words_only: options.WordsOnly = False,
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """Search the web or a local library."""
+
+    async def find(engine: "Engine") -> "tuple[SearchResponse, tuple[str, ...]]":
+        # Before the search, since the search itself changes which engine would be asked next.
+        plan = await engine.explain_search(asked.asked()) if explain else ()
+        return await engine.search(asked), plan
+
+    settings: dict[str, object] = {"source": asked.source or None, "max_cost_usd": asked.cost_cap()}
+    settings |= {"home": home, "embeddings": "none" if words_only else None}
+    response, plan = with_engine(find, settings)
+    for line in (*plan, *(account(response) if explain else ())):
+        print_note(line)
+    if as_json:
+        print_value(response)
+    elif not response.results:
+        print_text("No results.")
+    elif sys.stdout.isatty():
+        _print_table(response)
+    else:
+        for result in response.results:
+            print_text(f"{result.rank}. {result.title}\n   {result.url}\n   {result.snippet}\n")
+    for left_out in response.info.left_out if not as_json else ():
+        print_note(f"Left out: {left_out.url} ({reason_text(left_out.reason)})")
+    local = {hit.provider for hit in response.results} <= {"local"}
+    if not as_json and not explain and response.info.stale:
+        print_note(f"Older results: {response.info.reason}")
+    elif not as_json and not explain and (asked.file_type or asked.in_title or local) and response.info.reason:
+        print_note(response.info.reason)
+    if not as_json and not explain and not response.results and response.info.dropped:
+        print_note("Left out: " + ", ".join(f"{count} ({reason})" for reason, count in response.info.dropped.items()))
+
+
+def account(response: "SearchResponse") -> list[str]:
+    """How the answer came about, a line for each engine asked and one for the whole."""
+    info = response.info
+    lines = [f"cache: {info.cache}" + (f"; {info.reason}" if info.reason else "")]
+    if info.cache not in {"hit", "near", "stale"}:
+        lines += [
+            f"asked {tried.provider}: {tried.outcome}, {tried.latency_ms:.0f} ms, ${tried.cost_usd}; {tried.detail}"
+            for tried in info.providers_tried
+        ]
+    if response.answer:
+        lines.append(f"the engine's own answer (a lead, not evidence): {response.answer}")
+    dropped = ", ".join(f"{count} {reason}" for reason, count in sorted(info.dropped.items()))
+    lines.append(f"cost: ${info.cost_usd}, {info.latency_ms:.0f} ms" + (f"; dropped: {dropped}" if dropped else ""))
+    return lines
+
+
+def _print_table(response: "SearchResponse") -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE, expand=True)
+    table.add_column("#", justify="right", no_wrap=True)
+    table.add_column("result", ratio=1, overflow="fold")
+    table.add_column("date", no_wrap=True)
+    table.add_column("engine", no_wrap=True)
+    for hit in response.results:
+        # Text and not markup: titles come from strangers.
+        cell = Text.assemble(
+            (printable(hit.title), "bold"), "\n", (printable(hit.url), "cyan"), "\n", printable(hit.snippet)
+        )
+        day = f"{hit.published_at:%Y-%m-%d}" if hit.published_at else ""
+        table.add_row(str(hit.rank), cell, day, hit.provider)
+    Console().print(table)

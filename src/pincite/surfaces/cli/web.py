@@ -1,6 +1,5 @@
-"""`pincite search` and `pincite fetch`: results of engines or a library, and one page as clean Markdown."""
+"""`pincite fetch` and `pincite summarize`: one page as clean Markdown, and its main points."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import urlsplit
@@ -9,100 +8,18 @@ import typer
 
 from pincite.domain.errors import InvalidInput, InvalidUrl, TooLarge
 from pincite.domain.fetch import FetchRequest
-from pincite.domain.reasons import reason_text
-from pincite.domain.requests import SearchRequest
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import read_bytes
-from pincite.surfaces.cli.run import print_json, print_note, print_text, print_value, printable, with_engine
+from pincite.surfaces.cli.run import print_json, print_note, print_text, with_engine
 
 if TYPE_CHECKING:
     from pincite.domain.fetch import FetchResult
-    from pincite.domain.search import SearchResponse
     from pincite.engine import Engine
     from pincite.research.summary import Summarised
 
 
 # What a document may have (`document_max_bytes`); the limit of its kind is looked at when it is read.
 FILE_BYTES_MAX: Final = 50_000_000
-
-
-@options.asking(SearchRequest)
-def search(
-    asked: SearchRequest,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Say which engines were asked, why, and the cost.")
-    ] = False,
-    words_only: options.WordsOnly = False,
-    home: options.Home = None,
-    as_json: options.Json = False,
-) -> None:
-    """Search the web or a local library."""
-
-    async def find(engine: "Engine") -> "tuple[SearchResponse, tuple[str, ...]]":
-        # Before the search, since the search itself changes which engine would be asked next.
-        plan = await engine.explain_search(asked.asked()) if explain else ()
-        return await engine.search(asked), plan
-
-    settings: dict[str, object] = {"source": asked.source or None, "max_cost_usd": asked.cost_cap()}
-    settings |= {"home": home, "embeddings": "none" if words_only else None}
-    response, plan = with_engine(find, settings)
-    for line in (*plan, *(account(response) if explain else ())):
-        print_note(line)
-    if as_json:
-        print_value(response)
-    elif not response.results:
-        print_text("No results.")
-    elif sys.stdout.isatty():
-        _print_table(response)
-    else:
-        for result in response.results:
-            print_text(f"{result.rank}. {result.title}\n   {result.url}\n   {result.snippet}\n")
-    for left_out in response.info.left_out if not as_json else ():
-        print_note(f"Left out: {left_out.url} ({reason_text(left_out.reason)})")
-    local = {hit.provider for hit in response.results} <= {"local"}
-    if not as_json and not explain and response.info.stale:
-        print_note(f"Older results: {response.info.reason}")
-    elif not as_json and not explain and (asked.file_type or asked.in_title or local) and response.info.reason:
-        print_note(response.info.reason)
-    if not as_json and not explain and not response.results and response.info.dropped:
-        print_note("Left out: " + ", ".join(f"{count} ({reason})" for reason, count in response.info.dropped.items()))
-
-
-def account(response: "SearchResponse") -> list[str]:
-    """How the answer came about, a line for each engine asked and one for the whole."""
-    info = response.info
-    lines = [f"cache: {info.cache}" + (f"; {info.reason}" if info.reason else "")]
-    if info.cache not in {"hit", "near", "stale"}:
-        lines += [
-            f"asked {tried.provider}: {tried.outcome}, {tried.latency_ms:.0f} ms, ${tried.cost_usd}; {tried.detail}"
-            for tried in info.providers_tried
-        ]
-    if response.answer:
-        lines.append(f"the engine's own answer (a lead, not evidence): {response.answer}")
-    dropped = ", ".join(f"{count} {reason}" for reason, count in sorted(info.dropped.items()))
-    lines.append(f"cost: ${info.cost_usd}, {info.latency_ms:.0f} ms" + (f"; dropped: {dropped}" if dropped else ""))
-    return lines
-
-
-def _print_table(response: "SearchResponse") -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE, expand=True)
-    table.add_column("#", justify="right", no_wrap=True)
-    table.add_column("result", ratio=1, overflow="fold")
-    table.add_column("date", no_wrap=True)
-    table.add_column("engine", no_wrap=True)
-    for hit in response.results:
-        # Text and not markup: titles come from strangers.
-        cell = Text.assemble(
-            (printable(hit.title), "bold"), "\n", (printable(hit.url), "cyan"), "\n", printable(hit.snippet)
-        )
-        day = f"{hit.published_at:%Y-%m-%d}" if hit.published_at else ""
-        table.add_row(str(hit.rank), cell, day, hit.provider)
-    Console().print(table)
 
 
 @options.asking(FetchRequest, user_triggered=True)
