@@ -266,7 +266,7 @@ def next_version(report: Report, newest: Report | None) -> Report:
 
 
 class PublishingSink:
-    """An event sink that also tells the caller. What looks like a credential in a URL is masked first.
+    """An event sink that also calls the caller's listener. What looks like a credential in a URL is masked first.
 
     A run whose owner hands it on while its lease holds is neither cancelled nor failed but goes on elsewhere: then
     nobody says so.
@@ -289,12 +289,12 @@ class PublishingSink:
         self._handoff = handoff
 
     async def emit(self, type_: EventType, data: Mapping[str, Json]) -> Event:
-        """The stored event, told. Errors: RunFenced."""
+        """Store the event, log it and hand it to the listener. Errors: RunFenced."""
         # Its reader goes on reading: an end that is none would close the stream.
         goes_on = type_ is EventType.RUN_CANCELLED or (type_ is EventType.RUN_FAILED and data.get("code") in _PASSING)
         if goes_on and self._lease.lost is None and self._handoff():
             return Event(0, type_, "", datetime.now(UTC), data)
-        # Stored, then logged, then told: nobody hears of an event that a crash took back.
+        # In this order, nobody hears of an event that a crash took back.
         event = await self._sink.emit(type_, {name: mask_all(value) for name, value in data.items()})
         if type_ is EventType.RUN_RESUMED:
             self._said_before = event.seq

@@ -211,7 +211,7 @@ async def _written(reply: "httpx2.Response", announced: _Announced, path: Path) 
             size += len(piece)
             # While it is written, not after: what was announced as small could fill the disk.
             if size > _MOST_BYTES or (announced.size is not None and size > announced.size):
-                raise _bad(f"{path.name} is longer than was told", "wrong_size")
+                raise _bad(f"{path.name} is longer than announced", "wrong_size")
             whole.update(piece)
             await file.write(piece)
     if announced.size is not None and size != announced.size:

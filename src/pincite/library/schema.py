@@ -8,13 +8,16 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pincite.domain.errors import Locked, PinciteError, StorageFull, StorageUnavailable
 from pincite.domain.library import IndexReport, ListedPage, Skipped
-from pincite.library.folder import Source
 from pincite.library.records import is_archive
 from pincite.runtime.system import make_private, too_many_open_files
 from pincite.sqlite import open_sqlite
+
+if TYPE_CHECKING:
+    from pincite.library.folder import Source
 
 # Counted up when tables or what fills them change: the file has it in its name and is made anew.
 LAYOUT = 12
@@ -150,7 +153,7 @@ _LABELLED = re.compile(
 _ALONE = re.compile(r"^\s*<?(https?://[^\s<>]+)>?\s*$")
 
 
-def listed(connection: sqlite3.Connection, source: Source) -> tuple[ListedPage, ...]:
+def listed(connection: sqlite3.Connection, source: "Source") -> tuple[ListedPage, ...]:
     """The pages that answer, sorted by address."""
     rows = connection.execute(
         "SELECT url, title, path FROM pages JOIN files USING (file_id) WHERE is_current = 1 ORDER BY url"

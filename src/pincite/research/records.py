@@ -69,7 +69,7 @@ def results_from_record(record: Json) -> tuple[SearchResult, ...]:
     """The results that `results_record` wrote. Errors: SchemaMismatch (the record is not of this shape)."""
     if not isinstance(record, list):
         raise SchemaMismatch("a recorded search is not a list of results")
-    # One list holds both, told apart by this member.
+    # One list holds both; this member says which one it is.
     return tuple(_result(entry) for entry in record if not (isinstance(entry, dict) and "left_out" in entry))
 
 
@@ -191,8 +191,8 @@ async def emit_plan(events: EventSink, progress: Progress) -> None:
     ]
     await events.emit(EventType.PLAN_CREATED, {"round": progress.round_number, "sub_questions": parts})
     for change in progress.plan.changes:
-        told: dict[str, Json] = {"change": change.change, "part": change.part, "reason": change.reason}
-        await events.emit(EventType.PLAN_CHANGED, {"round": progress.round_number, **told})
+        details: dict[str, Json] = {"change": change.change, "part": change.part, "reason": change.reason}
+        await events.emit(EventType.PLAN_CHANGED, {"round": progress.round_number, **details})
     await events.emit(EventType.ROUND_STARTED, {"round": progress.round_number})
 
 
@@ -246,7 +246,7 @@ async def emit_round(events: EventSink, before: Progress, after: Progress) -> No
 async def emit_section(
     events: EventSink, heading: str, lines: list[str], *, early: bool = False, revised: bool = False
 ) -> None:
-    """Tell a section that is written: `early` while the rounds still go on, `revised` when it was told otherwise."""
+    """Emit a section that is written: `early` while the rounds still go on, `revised` where an earlier one changes."""
     data: dict[str, Json] = {"heading": heading, "sentences": len(lines), "text": " ".join(lines)}
     await events.emit(
         EventType.SECTION_READY,

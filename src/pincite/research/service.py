@@ -137,7 +137,7 @@ class ResearchService:
         return report
 
     async def _confirmed(self, task: Task, progress: Progress) -> Progress:
-        """The progress after old pages were asked for again; claims that fell are told."""
+        """The progress after old pages were asked for again; claims that no longer hold are emitted."""
         if self._roles.revalidator is None:
             return progress
         confirmed = await self._roles.revalidator.revalidate(task, progress, self._created_at)

@@ -43,12 +43,12 @@ def unpack(kind: type[T], reply: bytes) -> T:
         if (b"\\ud" in reply or b"\\uD" in reply) and _HALF_CHARACTER.search(reply):
             raise ValueError("half a character")
         value = json.loads(reply)
-        told = _error(*value["error"]) if "error" in value else from_json(kind, value["made"])
+        result = _error(*value["error"]) if "error" in value else from_json(kind, value["made"])
     except (ValueError, TypeError, KeyError, RecursionError, ParseError) as error:
         raise ParseError("the reader gave no sensible answer", reason="parser_failed") from error
-    if isinstance(told, PinciteError):
-        raise told
-    return told
+    if isinstance(result, PinciteError):
+        raise result
+    return result
 
 
 _HALF_CHARACTER = re.compile(rb"(?<!\\)(?:\\\\)*\\u[dD][89a-fA-F]")

@@ -78,7 +78,7 @@ class ReaderPool(Generic[T]):
     Args:
         kind: what the reader makes; it crosses by the codec of the domain.
         reader: what the processes run on each body, its address and its type, as `module:function`.
-        told: more arguments of the reader by name, asked for when a process is started.
+        options: more arguments of the reader by name, read when a process is started.
         size: processes at most; started when first needed.
         revision: changes when `reader` reads differently.
         deadline_s: seconds of processor time that a page may take before its process is killed.
@@ -89,7 +89,7 @@ class ReaderPool(Generic[T]):
         self,
         kind: type[T],
         reader: str,
-        told: Callable[[], Mapping[str, Json]] = dict,
+        options: Callable[[], Mapping[str, Json]] = dict,
         *,
         size: int = 2,
         revision: str = "",
@@ -102,7 +102,7 @@ class ReaderPool(Generic[T]):
         # Without `site`: start-up files of installed packages would run in every reader. The path is handed over.
         self._command = [sys.executable, "-S", "-m", _MODULE, reader, str(memory_bytes), str(int(deadline_s) + 1)]
         self._kind = kind
-        self._told = told
+        self._options = options
         self.revision = revision
         self._deadline_s = deadline_s
         self._pages_per_worker = pages_per_worker
@@ -189,7 +189,7 @@ class ReaderPool(Generic[T]):
     def _started(self) -> _Worker:
         try:
             process = subprocess.Popen(
-                [*self._command, json.dumps(dict(self._told()))],
+                [*self._command, json.dumps(dict(self._options()))],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -262,7 +262,7 @@ class _Watch:
 
 
 def _cpu_s(pid: int) -> float | None:
-    """Seconds of processor time that a process has used, or None where that can't be told."""
+    """Seconds of processor time that a process has used, or None where the system does not say."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:

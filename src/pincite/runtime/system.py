@@ -71,7 +71,7 @@ def replace_file(path: Path, text: str, *, private: bool = False) -> None:
         raise
 
 
-# Running out of file descriptors: found behind whatever a library made of it, and told by the limit's own name.
+# Running out of file descriptors: found behind any library's error, and reported by the limit's name.
 #
 # A process at its limit fails in every place that opens something: files, sockets, databases, child processes, imports.
 
@@ -138,7 +138,7 @@ def install_extra(*names: str) -> str:
 
 @contextmanager
 def needing(extra: str, what: str) -> Iterator[None]:
-    """What can't be imported within the block is told as the extra that brings it. Errors: ExtraNotInstalled."""
+    """What can't be imported within the block is reported as the extra that brings it. Errors: ExtraNotInstalled."""
     try:
         yield
     except ImportError as error:

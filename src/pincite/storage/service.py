@@ -3,8 +3,9 @@
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from functools import cached_property
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from pincite.domain.records import RunRecord
 from pincite.ports import Breaker, Clock
@@ -24,9 +25,11 @@ from pincite.storage.limits import PUBLIC, TableBreaker, TableBuckets
 from pincite.storage.queue import SqlRunQueue
 from pincite.storage.retention import in_small_steps
 from pincite.storage.runs import SqlRunStore
-from pincite.storage.server import SqlServerMemory
 from pincite.storage.tables import TextStatements
 from pincite.urls.policy import Retention
+
+if TYPE_CHECKING:
+    from pincite.storage.server import SqlServerMemory
 
 T = TypeVar("T")
 
@@ -77,7 +80,13 @@ class ScopedStorage(Scoped):
         self.runs = SqlRunStore(database, scope, clock)
         self.snapshots = SqlSnapshotStore(database, scope, clock)
         self.documents = SqlDocumentStore(database, scope, clock)
-        self.server_memory = SqlServerMemory(database, scope, clock)
+
+    @cached_property
+    def server_memory(self) -> "SqlServerMemory":
+        """What a server remembers of requests and keys; a command needs none of it."""
+        from pincite.storage.server import SqlServerMemory
+
+        return SqlServerMemory(self._database, self._scope, self._clock)
 
     def calls(self, record: RunRecord) -> SqlCallStore:
         """The calls of a run that was taken at `record.epoch`."""
