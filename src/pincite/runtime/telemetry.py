@@ -247,7 +247,7 @@ def configure_logs(mask: Mask, *, level: str, as_json: bool) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    for chatty in ("httpx2", "httpcore2", "procrastinate", "uvicorn.access", "alembic", "mcp"):
+    for chatty in ("httpx2", "httpcore2", "procrastinate", "uvicorn.access", "mcp"):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, root.level))
 
 

@@ -1,16 +1,13 @@
-"""Numbered changes of the schema, applied by Alembic in one transaction; each is frozen once released.
+"""Numbered changes of the schema, applied in one transaction; each is frozen once released.
 
 A change is one file, `NNNN_what.sql`: statements end with `;` at the end of a line, `{bytes}` stands for the type of
-raw bytes. Every change also leaves a row in `schema_versions`: releases from before Alembic read their schema there,
-and a look at it tells without Alembic that nothing is to be done.
+raw bytes. Every change leaves a row in `schema_versions`. Databases of earlier releases have a table `alembic_version`
+as well, which says the same and is no longer read.
 """
 
-from collections.abc import Iterator
 from functools import cache
 from importlib import resources
-from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pincite.domain.codec import utc_text
 from pincite.domain.errors import SchemaMismatch
@@ -55,23 +52,22 @@ def migrate(connection: "Connection", clock: Clock) -> int:
             hint="Install a Pincite as new as the one that made it, or use another home or database.",
             context={"schema": before, "known": newest()},
         )
-    if before < newest():
-        _upgrade(connection, before, utc_text(clock.now()))
+    applied_at = utc_text(clock.now())
+    for migration in known():
+        if migration[0] > before:
+            run_script(connection, *migration, applied_at)
     return before
 
 
-def run_script(number: int) -> None:
-    """Run the SQL of one migration, within the migration that Alembic has begun."""
-    from alembic import op
+def run_script(connection: "Connection", number: int, name: str, script: str, applied_at: str) -> None:
+    """Run the SQL of one migration and leave its row, within the transaction that is open."""
     from sqlalchemy import text
 
-    name, script = next((name, script) for of, name, script in known() if of == number)
-    connection = op.get_bind()
     for statement in statements(script, connection.dialect.name):
         connection.exec_driver_sql(statement)
     connection.execute(
         text("INSERT INTO schema_versions (scope, version, name, applied_at) VALUES ('public', :v, :n, :at)"),
-        {"v": number, "n": name, "at": op.get_context().opts["applied_at"]},
+        {"v": number, "n": name, "at": applied_at},
     )
 
 
@@ -88,34 +84,3 @@ def version_of(connection: "Connection") -> int:
     if not inspect(connection).has_table("schema_versions"):
         return 0
     return int(connection.execute(text("SELECT coalesce(max(version), 0) FROM schema_versions")).scalar_one())
-
-
-def _upgrade(connection: "Connection", before: int, applied_at: str) -> None:
-    from alembic.config import Config
-    from alembic.runtime.environment import EnvironmentContext
-    from alembic.runtime.migration import MigrationContext
-    from alembic.script import Script, ScriptDirectory
-
-    class Directory(ScriptDirectory):
-        # Alembic wants a Python file for each revision; ours differ in their SQL alone, so they are made from it.
-        def _load_revisions(self) -> Iterator[Script]:
-            for number, name, _ in known():
-                module = ModuleType(name)
-                module.__dict__.update(
-                    revision=f"{number:04d}",
-                    down_revision=f"{number - 1:04d}" if number > 1 else None,
-                    upgrade=lambda number=number: run_script(number),
-                )
-                yield Script(module, f"{number:04d}", name)
-
-    scripts = Directory(str(Path(__file__).parent))
-    found = MigrationContext.configure(connection)
-    if before and not found.get_current_heads():  # made by a release from before Alembic: taken over as it is
-        found.stamp(scripts, f"{before:04d}")
-
-    def upgrade(revision: Any, _: Any) -> Any:  # what Alembic calls with the revision found
-        return scripts._upgrade_revs("head", revision)  # noqa: SLF001  # as alembic.command.upgrade does
-
-    with EnvironmentContext(Config(), scripts, fn=upgrade) as environment:
-        environment.configure(connection=connection, transactional_ddl=True, applied_at=applied_at)
-        environment.run_migrations()
