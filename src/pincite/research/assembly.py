@@ -1,6 +1,5 @@
 """What a writer wants to say, as a report: numbered references, quotes, conflicts, gaps, metrics."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -52,8 +51,6 @@ from pincite.text.context import context_of
 from pincite.text.fragments import fragment_url
 from pincite.urls import mask_secrets, registrable_domain
 
-# Sites that an introduction names; the references name all.
-_MAX_SITES = 4
 # A heading of two lines.
 _TITLE_CHARS = 140
 # What was found and not read, for a reader who goes on by hand; the rest is in the events.
@@ -176,27 +173,13 @@ def assemble(task: Task, progress: Progress, metadata: ReportMetadata, content: 
             *content.rejected,
         ),
         coverage=coverage,
-        notes=(*_introduction(mode, sections, references, progress), *progress.plan.notes, *unheeded),
+        notes=(*progress.plan.notes, *unheeded),
         metrics=_metrics(metadata.metrics, progress, references),
         judgements=_judgements(content, used.values()),
         parts=content.parts,
         written_by=content.written_by,
     )
     return replace(report, markdown=render_markdown(report))
-
-
-def _introduction(
-    mode: Mode, sections: Sequence[Section], references: Sequence[Reference], progress: Progress
-) -> Iterator[str]:
-    """What a report of several sections covers, and from what; one that a model writes introduces itself."""
-    if mode is not Mode.EXTRACTIVE or len(sections) < 2:
-        return
-    sites = Counter(registrable_domain(reference.url) for reference in references)
-    shown = ", ".join(f"{site} ({count})" if len(sites) > 1 else site for site, count in sites.most_common(_MAX_SITES))
-    others = f" and {len(sites) - _MAX_SITES} more" if len(sites) > _MAX_SITES else ""
-    read = f"of {len(progress.pages)} pages read" if len(progress.pages) > 1 else "page read"
-    covered = "; ".join(section.heading for section in sections)
-    yield f"From {len(references)} {read}, in their own words: {shown}{others}. Below: {covered}."
 
 
 def _judgements(content: Content, items: Iterable[VerifiedClaim]) -> tuple[RecordedJudgement, ...]:
