@@ -46,6 +46,7 @@ _LIMITS = (
     rf"(?:{'|'.join(sorted(map(re.escape, set(REASONS.values()))))})"
     r"|- the search ended at its cap on [a-z ]+; more may be found with a higher one"
     r"|\d+ statements? (?:was|were) considered; none passed the checks\."
+    r"|\*No page has “[^\s”]+”(?: or “[^\s”]+”){0,2}\.\*"
 )
 _BECAME = (
     rf"answered in part: {NOT_SURELY_ALL}|no sure answer found in (?:the one page|any of the \d+ pages) read"

@@ -299,6 +299,7 @@ def test_a_title_with_full_stops_is_one_title() -> None:
 OF_ITSELF = (
     f"{PARTIAL_ANSWER}\n\n",
     f"{MAYBE_PARTIAL}\n\n",
+    "*No page has “Zanzibar” or “brontosaurus”.*\n\n",
     "*From 3 of 11 pages read, in their own words: a.example (2), b.example. Below: Rates; Risks.*\n\n",
     "*From 1 page read, in their own words: local:club and 2 more. Below: Rates; Risks.*\n\n",
     "- Who built it?\n    - searched for: “Who built it?”; “built 1931”; and in 2 other wordings\n",

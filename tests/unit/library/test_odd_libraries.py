@@ -105,6 +105,14 @@ async def test_a_question_in_another_language_is_told_so(made: Made, asking: Ask
         assert "perhaps the pages are in another language" in said(report)
 
 
+async def test_words_that_no_page_has_are_named(made: Made, asking: Asking) -> None:
+    async with asking(made({"one.md": "# Ferry\n\n" + LANGUAGES["en"] + "\n"})) as engine:
+        report = await engine.research("When does the ferry to the island leave for Zanzibar?")
+        assert "No page has “Zanzibar”." in said(report)
+        known = await engine.research("When does the ferry to the island leave?")
+        assert "No page has" not in said(known)
+
+
 SETTINGS = """<h1>Settings</h1><dl><dt>boats_max</dt><dd>At most so many boats. The default is 40 boats.</dd>
 <dt>berths_reserved</dt><dd>Berths that only the harbour master gives away. It is read once, at the start, and when
 boats_max was changed, for which all boats have to leave. The number must be less than boats_max, and a change is told

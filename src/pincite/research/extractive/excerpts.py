@@ -31,6 +31,8 @@ MAX_ROWS: Final = 6
 MAX_CODE_LINES: Final = 24
 _DIRECT_WORDS: Final = (5, 48)
 _SENTENCE_ENDS: Final = (".", "!", ".”", '."', ".)", "。", "！")
+# What opens with a bracket is said beside something else: "(See the section about restoring.)"
+_ASIDE: Final = ("(", "[", "（")
 # "Please see Package relationships for more information" says where something is said, and nothing itself.
 # In eight manuals that this was not written for 1,223 sentences begin so; of 40 drawn by lot all point elsewhere. Those
 # that say for what first ("For more information, see ...") are 61 in three manuals, and all of 45 of them do as well.
@@ -174,7 +176,8 @@ def stands_alone(document: Document, unit: Span) -> bool:
     if block.kind not in _TEXT_KINDS | {BlockKind.LIST_ITEM} or not least <= word_count(text) <= most:
         return False
     if (
-        _ELSEWHERE.match(text)
+        text.startswith(_ASIDE)
+        or _ELSEWHERE.match(text)
         or _ANSWERING.match(text)
         or not text.endswith(_SENTENCE_ENDS)
         or not (text[0].isupper() or not text[0].isascii() or not text[0].isalpha())

@@ -44,6 +44,8 @@ _FILES: Final = re.compile(
 _AROUND_NAMES: Final = ".,;:!?()[]{}\"'`“”"
 # Of a pasted error, in a note: two lines.
 _SHOWN_CHARS: Final = 200
+# Words that no page has, in a note: those a reader can take in; more are mostly typos.
+_MOST_UNKNOWN: Final = 3
 # Different words; such a question holds material that says nothing of what is asked.
 _LONG_QUESTION: Final = 60
 # A library is asked for so many times more pages by one query: it costs nothing, and there are no other wordings.
@@ -199,6 +201,11 @@ def _notes(question: str, survey: Survey) -> tuple[str, ...]:
     unknown = [word for word, passages in survey.frequencies if not passages]
     if survey.passages and len(found) > _LEAST_WORDS and len(unknown) > len(survey.frequencies) / 2:
         notes.append("Most words of the question are on no page; perhaps the pages are in another language.")
+    elif survey.passages:
+        # Of 202 labelled questions over eleven sites 14 answerable and 13 of 32 unanswerable ones have such a word.
+        # Names of code that are missing are named in what is said of their part.
+        asked = [word for word in unknown if word in found and not is_identifier(word)]
+        notes += [f"No page has {' or '.join(f'“{word}”' for word in asked[:_MOST_UNKNOWN])}."] if asked else []
     return tuple(notes)
 
 

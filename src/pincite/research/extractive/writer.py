@@ -1,4 +1,4 @@
-"""Verified claims to a report: one to three quoted sentences, excerpts by part of the question, what is missing."""
+"""Verified claims to a report: up to three quoted sentences, excerpts by part of the question, what is missing."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -266,6 +266,23 @@ async def test_what_is_said_under_a_term_answers_behind_the_term(bench: Any) -> 
     assert "owl_wait: Seconds to wait" in report.markdown
 
 
+async def test_what_stands_in_brackets_opens_no_answer(bench: Any) -> None:
+    page = "# Owl boxes\n\n(An owl box for the barn is hung in winter, see the calendar of the barn.)\n"
+    report = await bench({"https://owls.test/": page}).service().run(Task("When is an owl box hung in the barn?"))
+    assert not report.summary.sentences
+    assert [s.text.split()[0] for s in report.sentences()] == ["(An"]
+
+
+async def test_the_short_answer_has_two_sentences_at_most(bench: Any) -> None:
+    pages = {
+        f"https://owls{n}.test/": f"# {name}\n\n{name} owls breed in the hollow trees of the valley in spring {n}.\n"
+        for n, name in enumerate(("Barn", "Tawny", "Eagle", "Pygmy"))
+    }
+    report = await bench(pages).service().run(Task("Where do owls breed in spring in the valley?"))
+    assert len(report.summary.sentences) == 2
+    assert len(report.sentences()) > len(report.summary.sentences)
+
+
 async def test_one_step_of_several_opens_no_answer(bench: Any) -> None:
     page = (
         "# Owl boxes\n\nBefore you hang an owl box on a barn:\n\n1. Saw the boards of larch for the barn.\n\n"
