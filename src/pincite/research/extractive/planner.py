@@ -202,7 +202,7 @@ def _notes(question: str, survey: Survey) -> tuple[str, ...]:
     if survey.passages and len(found) > _LEAST_WORDS and len(unknown) > len(survey.frequencies) / 2:
         notes.append("Most words of the question are on no page; perhaps the pages are in another language.")
     elif survey.passages:
-        # Of 202 labelled questions over eleven sites 14 answerable and 13 of 32 unanswerable ones have such a word.
+        # Of 202 answerable public questions 14 have such a word, of 32 others 13.
         # Names of code that are missing are named in what is said of their part.
         asked = [word for word in unknown if word in found and not is_identifier(word)]
         notes += [f"No page has {' or '.join(f'“{word}”' for word in asked[:_MOST_UNKNOWN])}."] if asked else []
