@@ -6,7 +6,7 @@ import pytest
 
 from pincite.domain.evidence import Proof
 from pincite.domain.layout import ExcerptKind
-from pincite.domain.page import Block, BlockKind, Document
+from pincite.domain.page import Block, BlockKind, Document, Mark, MarkKind
 from pincite.domain.plan import Task
 from pincite.domain.report import PartStatus, ReportStatus
 from pincite.ranking.ranker import PassageRanker, Source
@@ -53,6 +53,20 @@ def test_what_a_text_introduces_comes_with_it_as_steps() -> None:
     assert texts(intro) == ["An owl box is built in three steps:"]
     assert [text.split()[0] for text in texts(steps)] == ["Saw", "Screw", "Hang"]
     assert steps.form == "step"
+
+
+@pytest.mark.parametrize(
+    ("text", "links", "printed"),
+    [
+        ("Owl boxes, Owl barns", [(0, 9), (11, 20)], False),
+        ("Owl boxes, Owl barns", [(0, 9)], True),
+        ("Owls nest in boxes, barns.", [(0, 18), (20, 25)], True),
+    ],
+)
+def test_links_without_a_sentence_are_no_answer(text: str, links: list[tuple[int, int]], printed: bool) -> None:
+    marks = tuple(Mark(start, end, MarkKind.LINK, href="https://owls.test/b") for start, end in links)
+    page = page_of("Owls", Block(BlockKind.HEADING, "See also", level=1), Block(BlockKind.PARAGRAPH, text, marks=marks))
+    assert bool(excerpts("owl boxes", page)) is printed
 
 
 def test_an_item_comes_behind_the_sentence_that_introduces_its_list() -> None:
