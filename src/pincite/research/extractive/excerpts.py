@@ -236,7 +236,7 @@ def _units(document: Document, index: int, passage: RankedPassage) -> Iterator[t
 def _only_leads_on(block: Block) -> bool:
     """Whether a paragraph is links and no sentence: "VACUUM, vacuumdb, Section 20.4.4" under "See Also".
 
-    Among 9,292 paragraphs and definitions of 250 pages of manuals 139 are such, and all of 40 drawn by lot lead elsewhere.
+    Among 9,292 paragraphs and definitions of 250 pages of manuals 139 are such; all of 40 drawn by lot lead elsewhere.
     """
     if block.kind not in (BlockKind.PARAGRAPH, BlockKind.DEFINITION) or block.text.rstrip().endswith(_SENTENCE_ENDS):
         return False
