@@ -52,11 +52,6 @@ class _Read:
         return self.shared(other) >= _SAME_WORDS and self.contained(other) >= _CONTAINED_WORDS
 
 
-def worded_alike(one: VerifiedClaim, other: VerifiedClaim) -> bool:
-    """Whether two claims say the same but for their figures: others of their kind tell of different things."""
-    return _read(one).worded_like(_read(other))
-
-
 def conflicts_between(checked: Sequence[VerifiedClaim], pages: Mapping[str, ReadPage]) -> list[Conflict]:
     """The conflicts between claims that passed, those of one sub-question only, at most six."""
     versions = versions_of(tuple(pages.values()))
@@ -70,10 +65,10 @@ def conflicts_between(checked: Sequence[VerifiedClaim], pages: Mapping[str, Read
     return found[:_MOST]
 
 
-def _read(item: VerifiedClaim, pages: Mapping[str, ReadPage] | None = None) -> _Read:
+def _read(item: VerifiedClaim, pages: Mapping[str, ReadPage]) -> _Read:
     terms = key_terms(item.claim.standing)
     figures = frozenset(term for term in terms if any(character.isdigit() for character in term))
-    return _Read(item, frozenset(terms) - figures, figures - _labels(item, pages or {}))
+    return _Read(item, frozenset(terms) - figures, figures - _labels(item, pages))
 
 
 def _labels(item: VerifiedClaim, pages: Mapping[str, ReadPage]) -> frozenset[str]:
@@ -189,7 +184,7 @@ def denial_candidates(checked: Sequence[VerifiedClaim]) -> list[tuple[VerifiedCl
 
     The pairs with most words in common first, a few of them.
     """
-    read = [_read(item) for item in checked if item.printable]
+    read = [_read(item, {}) for item in checked if item.printable]
     pairs = [
         (one.shared(other), one.item, other.item)
         for one, other in itertools.combinations(read, 2)
