@@ -140,6 +140,7 @@ def test_on_a_phone_the_answer_comes_first_and_nothing_moves_the_page_sideways(
 def test_by_keys_alone(chromium: Any, served: Served) -> None:
     with tab(chromium, served) as page:
         page.goto(served.url)
+        page.wait_for_function("document.activeElement.id === 'question'")
         page.keyboard.type(QUESTION)
         for _ in range(6):
             page.keyboard.press("Tab")
@@ -165,6 +166,7 @@ def test_by_keys_alone(chromium: Any, served: Served) -> None:
 def test_the_question_is_sent_from_its_box(chromium: Any, served: Served) -> None:
     with tab(chromium, served) as page:
         page.goto(served.url)
+        page.wait_for_function("document.activeElement.id === 'question'")
         page.keyboard.type(QUESTION)
         page.keyboard.press("Enter")
         assert page.locator("#question").input_value() == f"{QUESTION}\n", "a line of its own"
