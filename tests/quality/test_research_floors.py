@@ -36,10 +36,19 @@ async def ask(home: Path, questions: Sequence[str]) -> dict[str, Report]:
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
+    """By words and meaning: a fixture of the module stands above the one that has single tests go by words."""
     return anyio.run(ask, tmp_path_factory.mktemp("home"), (*FACTS, ABSENT, DENIED))
 
 
-def test_facts_are_found_and_told_first(reports: dict[str, Report]) -> None:
+def test_the_floors_hold(reports: dict[str, Report]) -> None:
+    """One test: each process that took a part of it would index the library and ask all over again."""
+    facts_are_found_and_told_first(reports)
+    every_report_is_sound(reports)
+    what_is_not_there_is_said(reports)
+    a_false_premise_is_answered_with_the_setting_that_it_is_about(reports)
+
+
+def facts_are_found_and_told_first(reports: dict[str, Report]) -> None:
     found, first = [], []
     for question, pattern in FACTS.items():
         words = " ".join(sentence.text for sentence in reports[question].sentences()).split()
@@ -50,7 +59,7 @@ def test_facts_are_found_and_told_first(reports: dict[str, Report]) -> None:
     assert sum(first) >= EARLY, missed
 
 
-def test_every_report_is_sound(reports: dict[str, Report]) -> None:
+def every_report_is_sound(reports: dict[str, Report]) -> None:
     for report in reports.values():
         assert not list(broken_rules(report))
         # The answer repeats a sentence of its excerpt; no two excerpts are the same.
@@ -64,12 +73,12 @@ def test_every_report_is_sound(reports: dict[str, Report]) -> None:
         assert sum(len(text.split()) for text in texts) <= MAX_WORDS
 
 
-def test_what_is_not_there_is_said(reports: dict[str, Report]) -> None:
+def what_is_not_there_is_said(reports: dict[str, Report]) -> None:
     assert reports[ABSENT].status is ReportStatus.INSUFFICIENT_EVIDENCE
     assert "io_method" in reports[ABSENT].gaps[0].reason
 
 
-def test_a_false_premise_is_answered_with_the_setting_that_it_is_about(reports: dict[str, Report]) -> None:
+def a_false_premise_is_answered_with_the_setting_that_it_is_about(reports: dict[str, Report]) -> None:
     paths = [block.excerpt.path for s in reports[DENIED].sections for block in s.blocks if block.excerpt is not None]
     shown = " ".join(sentence.text for sentence in reports[DENIED].sentences())
     assert "deadlock_timeout" in shown + " ".join(part for path in paths for part in path)
