@@ -3,7 +3,6 @@
 New examples: HYPOTHESIS_PROFILE=explore make test
 """
 
-import gc
 import ipaddress
 import os
 import shutil
@@ -34,13 +33,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 def _by_words_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Loading the embedding model takes a second of each process: tests of meaning name it."""
     monkeypatch.setattr("pincite.wiring.libraries._NEEDED", ("not_installed_in_tests",))
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
-    """Nearly 8,000 tests and what they import stay to the end: garbage collection skips them (a tenth of the CPU)."""
-    gc.collect()
-    gc.freeze()
 
 
 class OutsideConnection(AssertionError):

@@ -24,9 +24,9 @@ _PLACEHOLDER: Final = re.compile(r"<[A-Za-z][\w -]*>")
 # States something in words, beside the code. `#include`, `--option`, `git checkout -- FILE` and `cd x ; ls` are none.
 _COMMENT: Final = re.compile(r"(?:^|\s)(?:#|//|/\*)(?:\s|$)|^\s*(?:--|;)(?:\s|$)", re.MULTILINE)
 _NAME: Final = re.compile(r"[^\W\d]\w*")
-# "$ ", ">>> ", "postgres=# ", "user@host:~$ ". A lone "# " may as well set a row aside as a comment, and "vector<int> "
-# belong to it.
-_PROMPT: Final = re.compile(r"[ \t]*(?:[$%>]|>>>|\.\.\.|(?=[^\s]*[A-Za-z])[^\s<>(){}\"'`,;=]{1,40}=?[$#%>]) (?= *\S)")
+# "$ ", ">>> ", "postgres=# ", "user@host:~$ ". A lone "# " or "% " may as well set a row aside as a comment, and
+# "vector<int> " belong to it.
+_PROMPT: Final = re.compile(r"[ \t]*(?:[$>]|>>>|\.\.\.|(?=[^\s]*[A-Za-z])[^\s<>(){}\"'`,;=]{1,40}=?[$#%>]) (?= *\S)")
 # The number of a note below a listing ("(1)", "<1>"), and a remark, which stands apart: `17 # 5` and `a // b` are sums,
 # and `--` and `;` parts of commands.
 _BESIDE: Final = re.compile(

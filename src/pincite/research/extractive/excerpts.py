@@ -236,7 +236,8 @@ def _units(document: Document, index: int, passage: RankedPassage) -> Iterator[t
 def _only_leads_on(block: Block) -> bool:
     """Whether a paragraph is links and no sentence: "VACUUM, vacuumdb, Section 20.4.4" under "See Also".
 
-    Among 9,292 paragraphs and definitions of 250 pages of manuals 139 are such; all of 40 drawn by lot lead elsewhere.
+    Six manuals (3,450 pages) have 1,075 of them. Of 40 from a sample all lead elsewhere, and none holds one
+    of the 215 passages that answer the labelled questions about these manuals.
     """
     if block.kind not in (BlockKind.PARAGRAPH, BlockKind.DEFINITION) or block.text.rstrip().endswith(_SENTENCE_ENDS):
         return False

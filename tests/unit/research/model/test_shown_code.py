@@ -338,7 +338,8 @@ lit
 >>> if lamp.is_lit:
 ...     print(lamp)
 lamps=# SELECT 41;   (1)
-# lamp --dark"""
+# lamp --dark
+% lamp --light --dark"""
 
 
 @pytest.mark.parametrize(
@@ -366,7 +367,15 @@ async def test_a_prompt_and_what_stands_beside_a_row_are_not_typed_and_may_be_le
 
 @pytest.mark.parametrize(
     "rows",
-    ["lamp --dark", "lamp --light\nimport lamp", "import lamp\nif lamp.is_lit:\nprint(lamp)", "lamp", "--light", "41;"],
+    [
+        "lamp --dark",
+        "lamp --light --dark",
+        "lamp --light\nimport lamp",
+        "import lamp\nif lamp.is_lit:\nprint(lamp)",
+        "lamp",
+        "--light",
+        "41;",
+    ],
 )
 async def test_rows_set_aside_skipped_moved_or_cut_are_no_rows_of_the_page(rows: str) -> None:
     page = PAGE.replace(CODE, SESSION)
