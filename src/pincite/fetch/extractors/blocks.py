@@ -39,8 +39,6 @@ _FOOTNOTE_ROLES = frozenset({"doc-footnote", "doc-endnotes", "doc-endnote"})
 _LINE_NUMBERS = re.compile(
     r"\b(?:linenos|linenodiv|lineno|line-numbers-rows|gutter|line-?numbers?|blob-num|hljs-ln-n|rouge-gutter)\b"
 )
-# A line of code in an element of its own, which the style sheet of a tool (Shiki, Prism, Monaco) sets as a block.
-_CODE_LINE = re.compile(r"(?:^|\s)(?:line|(?:token|code|view|hljs)-line)(?:\s|\Z)")
 _COMPLEX_CODE = etree.XPath(
     "boolean(.//br or .//sup or .//sub or .//table or .//div or .//li or .//p or .//tr"
     " or .//*[contains(@class, 'line') or contains(@class, 'gutter') or contains(@class, 'blob-num')])"
@@ -178,11 +176,8 @@ class BlockWalk:
             return False
         if tag == "span" and "editsection" in (element.get("class") or ""):  # wikis: a link to the editor
             return False
-        if self._code_depth:
-            if _LINE_NUMBERS.search(element.get("class") or ""):
-                return False
-            if _is_next_line(element):
-                self._inline.text.add_exact("\n")
+        if self._code_depth and _LINE_NUMBERS.search(element.get("class") or ""):
+            return False
         return self._inline.enter(element)
 
     def _line_break(self, element: HtmlElement) -> None:
@@ -387,16 +382,6 @@ class BlockWalk:
         if not inline.is_closed:
             self._inline = InlineReader(self.base_url, inline.targets)
         return Cell(text.replace("\n", " "), marks)
-
-
-def _is_next_line(element: HtmlElement) -> bool:
-    """Whether it is a line of code that directly follows another, with no line break between or in them."""
-    before = element.getprevious()
-    if before is None or before.tail or before.tag != element.tag:
-        return False
-    if not all(_CODE_LINE.search(line.get("class") or "") for line in (before, element)):
-        return False
-    return not "".join(before.itertext()).endswith("\n") and next(before.iter("br"), None) is None
 
 
 def _is_footnote(element: HtmlElement) -> bool:

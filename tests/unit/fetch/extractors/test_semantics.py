@@ -307,9 +307,3 @@ def test_figures_that_a_sheet_sets_apart_are_two(sheet: str, text: str) -> None:
 )  # fmt: skip
 def test_several_notes_behind_a_figure_are_no_power_of_it(inside: str, text: str) -> None:
     assert read(f"<p>{inside}</p>")[0].text == text
-
-
-def test_lines_of_code_that_a_style_sheet_sets_apart_stay_lines() -> None:
-    lines = "<span class=line><i>npm</i> init</span><span class=line></span><span class='line on'>cd app</span>"
-    broken = lines.replace("</span><span", "</span>\n<span")
-    assert [read(f"<pre><code>{code}</code></pre>")[0].text for code in (lines, broken)] == ["npm init\n\ncd app"] * 2
