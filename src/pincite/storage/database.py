@@ -41,7 +41,7 @@ from sqlalchemy.exc import DataError, DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from sqlalchemy.pool import QueuePool
 
-from pincite.domain.errors import Internal, InvalidInput, PinciteError, StorageUnavailable
+from pincite.domain.errors import Internal, PinciteError, StorageUnavailable
 from pincite.ports import Clock
 from pincite.runtime.system import CONNECTION, SystemClock, make_private, needing
 from pincite.sqlite import switch_to_wal
@@ -458,11 +458,9 @@ def _our_errors() -> Iterator[None]:
     with failures.translated():
         try:
             yield
-        except UnicodeEncodeError as error:
-            raise _not_storable() from error
         except DataError as error:  # the driver itself refuses a NUL, before anything is sent
             if getattr(error.orig, "sqlstate", None) is None:
-                raise _not_storable() from error
+                raise failures.not_storable() from error
             raise failures.of_sqlstate(getattr(error.orig, "sqlstate", None), str(error.orig)) from error
         except DBAPIError as error:
             if isinstance(error.orig, sqlite3.Error):
@@ -472,7 +470,3 @@ def _our_errors() -> Iterator[None]:
             raise StorageUnavailable("no database connection was free in time", reason="pool_exhausted") from error
         except SQLAlchemyError as error:
             raise Internal(f"the database layer refused: {error}", reason="database_layer") from error
-
-
-def _not_storable() -> InvalidInput:
-    return InvalidInput("a text holds characters that can't be stored (NUL, half of a pair)", reason="not_text")

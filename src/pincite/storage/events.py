@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import anyio
 from sqlalchemy import bindparam
@@ -18,6 +18,7 @@ from pincite.domain.errors import RunFenced
 from pincite.domain.events import Event, EventType, Json
 from pincite.ports import Clock
 from pincite.storage.database import PREPARED, Database, Transaction
+from pincite.storage.evidence import read_events
 from pincite.storage.schema import events, runs
 
 # Endings of the names of data that differ between two executions of the same thing.
@@ -85,7 +86,7 @@ class SqlEvents:
         while True:
             news, closed = self._news, self._closed  # before the read: what is said during it is read next time
             batch = await self._database.read(self._scope, lambda tx, n=after: read_events(tx, self._run_id, n))  # type: ignore[misc]  # mypy infers no defaults
-            for event in batch:
+            for _, event in batch:
                 yield event
                 after = event.seq
             if not batch and closed:
@@ -117,22 +118,8 @@ class SqlEvents:
 
 async def open_events(database: Database, scope: str, run_id: str, epoch: int, clock: Clock) -> SqlEvents:
     """The sink of a run that is owned at `epoch`, knowing what was said before."""
-
-    def read(tx: Transaction) -> Sequence[tuple[str, Event]]:
-        query = tx.select(events).where(events.c.run_id == run_id).order_by(events.c.seq)
-        return tuple((row.identity, _event(row)) for row in tx.run(query))
-
-    return SqlEvents(database, scope, run_id, epoch, clock, await database.read(scope, read))
-
-
-def read_events(tx: Transaction, run_id: str, after: int, limit: int | None = None) -> tuple[Event, ...]:
-    """The events of a run numbered above `after`, in order."""
-    query = tx.select(events).where(events.c.run_id == run_id, events.c.seq > after).order_by(events.c.seq)
-    return tuple(_event(row) for row in tx.run(query if limit is None else query.limit(limit)))
-
-
-def _event(row: Any) -> Event:  # a row of `events`
-    return Event(row.seq, EventType(row.type), row.run_id, row.at, row.data, row.request_id, row.topic_hash)
+    stored = await database.read(scope, lambda tx: read_events(tx, run_id))
+    return SqlEvents(database, scope, run_id, epoch, clock, stored)
 
 
 def _said(type_: EventType, data: Mapping[str, Json], epoch: int) -> str:

@@ -1,14 +1,14 @@
-"""What a run left behind, read without the database layer: for `check`, `runs list` and `runs show` on SQLite.
+"""What runs left behind, as text of SQL: pages with what was read in them, events, reports, runs.
 
-Only reads, only the standard library. What is read is given as stored, also when it was tampered with: comparing
-hashes and quotes is the checker's business.
+Read in a transaction of the database layer, and by `EvidenceReader` with the standard library alone: for `check`,
+`runs list` and `runs show` on SQLite.
 """
 
 import json
 import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING, Any, Final
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.codec import from_json, utc_moment
 from pincite.domain.errors import PinciteError, RunNotFound, StorageUnavailable
-from pincite.domain.events import Event, EventType, Json, RunStatus
+from pincite.domain.events import Event, EventType, RunStatus
+from pincite.domain.ids import sha256_hex
 from pincite.domain.page import Document, Excerpts, Kept, Snapshot
 from pincite.domain.records import RunRecord
+from pincite.runtime.system import SystemClock
 from pincite.storage.failures import translated
 from pincite.storage.home_files import open_read_only
+from pincite.storage.tables import FileTransaction, TextStatements
 
 if TYPE_CHECKING:
     from pincite.domain.report import Report
@@ -31,141 +34,32 @@ DROPPED: Final = frozenset({Kept.RUN.value, Kept.EXCERPTS.value})
 # The one member of the JSON that is stored in place of a document of which only excerpts are kept.
 EXCERPTS_KEY: Final = "excerpts"
 # Members that columns are called after.
-_CAPTURE: Final = (
+_PLAIN: Final = (
     *("snapshot_id", "url", "final_url", "canonical_url", "status", "content_type", "body_sha256", "fetched_at"),
     *("via", "robots", "note"),
 )
+_DECODED: Final = ("headers", "usage_signals", "redirects")
 _RECORD: Final = tuple("run_id scope question created_at updated_at inputs epoch reason project priority".split())
 # Columns that a home of an older release does not have: it is read as it is, for `check` must not migrate it.
 _NEWER: Final = ("for_workers", "deaths", "request_id")
-_RUN: Final = "SELECT * FROM runs WHERE scope = ?"
-
-
-class EvidenceReader:
-    """Read-only access to the SQLite database at `path` for one scope. Close it, or use it in a `with`.
-
-    Errors: StorageUnavailable (there is no database, or it is damaged).
-    """
-
-    def __init__(self, path: Path, scope: str = "local") -> None:
-        if not path.is_file():
-            raise StorageUnavailable(f"there is no database at {path}", reason="cannot_open")
-        self._scope = scope
-        self._path = path
-        self._connection = self._open()
-
-    def __enter__(self) -> "EvidenceReader":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
-
-    def snapshot(self, snapshot_id: str) -> Snapshot | None:
-        """The capture with its body, or None when it is not stored (any more)."""
-        row = self._one("SELECT * FROM snapshots WHERE scope = ? AND snapshot_id = ?", snapshot_id)
-        kept = Kept.FULL if row is None else self._kept(row["body_sha256"])
-        body = None if row is None else b"" if kept is not Kept.FULL else self._blob(row["body_sha256"])
-        if row is None or body is None:
-            return None
-        with _readable("capture"):
-            decoded = {name: json.loads(row[name]) for name in ("headers", "usage_signals", "redirects")}
-            return snapshot_of({**dict(row), **decoded, "fetched_at": utc_moment(row["fetched_at"])}, body, kept)
-
-    def document(self, document_id: str, snapshot_id: str | None = None) -> Document | None:
-        """The document as it was stored under this id (for this capture), or None."""
-        stored = self._reading(document_id, snapshot_id)
-        if stored is None or EXCERPTS_KEY in stored:
-            return None
-        with _readable("document"):
-            return from_json(Document, stored)
-
-    def excerpts(self, document_id: str, snapshot_id: str | None = None) -> Excerpts | None:
-        """What was kept in place of the document, or None."""
-        stored = self._reading(document_id, snapshot_id)
-        if stored is None or EXCERPTS_KEY not in stored:
-            return None
-        with _readable("document"):
-            return from_json(Excerpts, stored[EXCERPTS_KEY])
-
-    def _reading(self, document_id: str, snapshot_id: str | None) -> dict[str, Json] | None:
-        query = "SELECT content_sha256 FROM documents WHERE scope = ? AND document_id = ?"
-        row = None
-        if snapshot_id is not None:
-            row = self._one(query + " AND snapshot_id = ?", document_id, snapshot_id)
-        # Equal content has one id, whichever capture it came from.
-        row = row or self._one(query + " ORDER BY stored_at, snapshot_id LIMIT 1", document_id)
-        content = None if row is None else self._blob(row["content_sha256"])
-        if content is None:
-            return None
-        with _readable("document"):
-            found: dict[str, Json] = json.loads(content)
-            return found
-
-    def report(self, run_id: str, version: int | None = None) -> "Report | None":
-        """The newest report of a run (or this version), or None."""
-        from pincite.domain.report import Report
-
-        row = self._one(
-            "SELECT content FROM reports WHERE scope = ? AND run_id = ? AND (? IS NULL OR version = ?)"
-            " ORDER BY version DESC LIMIT 1",
-            run_id,
-            version,
-            version,
-        )
-        if row is None:
-            return None
-        with _readable("report"):
-            return from_json(Report, json.loads(zlib.decompress(row["content"])))
-
-    def runs(self, limit: int = 50) -> Sequence[RunRecord]:
-        """The newest runs first."""
-        rows = self._all(_RUN + " ORDER BY created_at DESC, run_id DESC LIMIT ?", limit)
-        return tuple(_record(row) for row in rows)
-
-    def run(self, run_id: str) -> RunRecord:
-        """The run. Errors: RunNotFound."""
-        row = self._one(_RUN + " AND run_id = ?", run_id)
-        if row is None:
-            raise RunNotFound(f"there is no run {run_id}")
-        return _record(row)
-
-    def events(self, run_id: str) -> Sequence[Event]:
-        """All events of a run in order."""
-        rows = self._all("SELECT * FROM events WHERE scope = ? AND run_id = ? ORDER BY seq", run_id)
-        return tuple(_event(row) for row in rows)
-
-    def _blob(self, sha256: str) -> bytes | None:
-        row = self._one("SELECT encoding, content FROM blobs WHERE scope = ? AND sha256 = ?", sha256)
-        if row is None:
-            return None
-        with _readable("body"):
-            return bytes(row["content"]) if row["encoding"] == "raw" else zlib.decompress(row["content"])
-
-    def _kept(self, sha256: str) -> Kept:
-        row = self._one("SELECT encoding FROM blobs WHERE scope = ? AND sha256 = ?", sha256)
-        return Kept(row["encoding"]) if row is not None and row["encoding"] in DROPPED else Kept.FULL
-
-    def _one(self, query: str, *values: object) -> sqlite3.Row | None:
-        return next(iter(self._all(query, *values)), None)
-
-    def _all(self, query: str, *values: object) -> list[sqlite3.Row]:
-        with translated(), closing(self._connection.execute(query, (self._scope, *values))) as cursor:
-            return cursor.fetchall()
-
-    def _open(self) -> sqlite3.Connection:
-        with translated():
-            connection = open_read_only(self._path)
-            connection.row_factory = sqlite3.Row
-            return connection
-
-    def version(self) -> int:
-        """The schema version of the database."""
-        with translated(), closing(self._connection.execute("SELECT max(version) FROM schema_versions")) as cursor:
-            return int(cursor.fetchone()[0])
+_RUN: Final = "SELECT * FROM runs WHERE scope = :in_scope"
+_SNAPSHOT: Final = (
+    f"SELECT {', '.join((*_PLAIN, *_DECODED))} FROM snapshots"  # noqa: S608  # names of columns
+    " WHERE scope = :in_scope AND snapshot_id = :snapshot_id"
+)
+_BLOB: Final = "SELECT encoding, content FROM blobs WHERE scope = :in_scope AND sha256 = :sha256"
+_DOCUMENTS: Final = (
+    "SELECT snapshot_id, content_sha256 FROM documents WHERE scope = :in_scope AND document_id = :document_id"
+    " ORDER BY stored_at, snapshot_id"
+)
+_REPORT: Final = (
+    "SELECT content FROM reports WHERE scope = :in_scope AND run_id = :run_id"
+    " AND (CAST(:version AS INTEGER) IS NULL OR version = :version) ORDER BY version DESC LIMIT 1"
+)
+_EVENTS: Final = (
+    "SELECT identity, seq, type, run_id, at, data, request_id, topic_hash FROM events"
+    " WHERE scope = :in_scope AND run_id = :run_id AND seq > :after ORDER BY seq"
+)
 
 
 @contextmanager
@@ -176,12 +70,122 @@ def _readable(what: str) -> Iterator[None]:
         raise StorageUnavailable(f"a stored {what} can't be read: {error}", reason="corrupt") from error
 
 
+def find_snapshot(tx: TextStatements, snapshot_id: str, *, proven: bool = True) -> Snapshot | None:
+    """The capture, or None.
+
+    What is `proven` has the body that was stored; else one that was tampered with is given as it is, and one whose body
+    is missing is none.
+
+    Errors: StorageUnavailable (damaged).
+    """
+    rows = tx.query(_SNAPSHOT, {"snapshot_id": snapshot_id})
+    if not rows:
+        return None
+    row: dict[str, Any] = dict(zip((*_PLAIN, *_DECODED), rows[0], strict=True))
+    # A body that was dropped under the rules is no damage; one that is missing is.
+    stored = tx.query(_BLOB, {"sha256": row["body_sha256"]})
+    kept = Kept(stored[0][0]) if stored and stored[0][0] in DROPPED else Kept.FULL
+    body = _unpacked(stored, row["body_sha256"], proven=proven) if kept is Kept.FULL else b""
+    if body is None:
+        if proven:
+            raise StorageUnavailable(f"the body of {snapshot_id} is missing", reason="corrupt")
+        return None
+    with _readable("capture"):
+        decoded = {name: json.loads(row[name]) for name in _DECODED}
+        return snapshot_of({**row, **decoded, "fetched_at": utc_moment(row["fetched_at"])}, body, kept)
+
+
 def snapshot_of(row: Mapping[Any, Any], body: bytes = b"", kept: Kept = Kept.FULL) -> Snapshot:
     """The capture in a row of `snapshots` whose times and JSON are decoded, with this body."""
     headers = tuple((name, value) for name, value in row["headers"])
     signals, redirects = tuple(row["usage_signals"]), tuple(row["redirects"])
-    plain = {name: row[name] for name in _CAPTURE}
+    plain = {name: row[name] for name in _PLAIN}
     return Snapshot(**plain, headers=headers, usage_signals=signals, redirects=redirects, body=body, kept=kept)
+
+
+def get_blob(tx: TextStatements, sha256: str, *, proven: bool = True) -> bytes | None:
+    """The bytes with this SHA-256, or None where they never were or were dropped. Errors: StorageUnavailable."""
+    stored = tx.query(_BLOB, {"sha256": sha256})
+    return None if stored and stored[0][0] in DROPPED else _unpacked(stored, sha256, proven=proven)
+
+
+def _unpacked(stored: Sequence[Sequence[Any]], sha256: str, *, proven: bool) -> bytes | None:  # rows of `_BLOB`
+    if not stored:
+        return None
+    content = unpacked(*stored[0])
+    # On every read: a body that rotted on the disk must not become evidence.
+    if proven and sha256_hex(content) != sha256:
+        raise StorageUnavailable(f"the stored body {sha256[:12]} is not what was stored", reason="corrupt")
+    return content
+
+
+def unpacked(encoding: str, stored: bytes) -> bytes:
+    """The bytes of a stored blob. Errors: StorageUnavailable (damaged)."""
+    with _readable("body"):
+        return bytes(stored) if encoding == "raw" else zlib.decompress(stored)
+
+
+def find_document(tx: TextStatements, document_id: str) -> Document | None:
+    """The document, from whichever capture has it whole, or None. Errors: StorageUnavailable (it is damaged)."""
+    for content_sha256 in _contents(tx, document_id):
+        if (found := read_document(tx, content_sha256, document_id)) is not None:
+            return found
+    return None
+
+
+def find_excerpts(tx: TextStatements, document_id: str) -> Excerpts | None:
+    """What is kept in place of the document, or None. Errors: as `find_document`."""
+    for content_sha256 in _contents(tx, document_id):
+        content = get_blob(tx, content_sha256)
+        if content is not None and isinstance(found := _reading(content), Excerpts):
+            return found
+    return None
+
+
+def _contents(tx: TextStatements, document_id: str) -> Sequence[str]:
+    rows = tx.query(_DOCUMENTS, {"document_id": document_id})
+    return tuple(dict.fromkeys(content_sha256 for _, content_sha256 in rows))
+
+
+def read_document(tx: TextStatements, content_sha256: str, document_id: str) -> Document | None:
+    """The document in the blob, or None when only excerpts were kept. Errors: StorageUnavailable (damaged)."""
+    content = get_blob(tx, content_sha256)
+    if content is None:
+        raise StorageUnavailable(f"the content of {document_id} is missing", reason="corrupt")
+    if isinstance(document := _reading(content), Excerpts):
+        return None
+    # The id is made of the content: this compares what is stored with what it was stored as.
+    if document.document_id != document_id:
+        raise StorageUnavailable(f"the stored document is not {document_id}", reason="corrupt")
+    return document
+
+
+def _reading(content: bytes) -> Document | Excerpts:
+    with _readable("document"):
+        stored = json.loads(content)
+        return from_json(Excerpts, stored[EXCERPTS_KEY]) if EXCERPTS_KEY in stored else from_json(Document, stored)
+
+
+def find_report(tx: TextStatements, run_id: str, version: int | None = None) -> "Report | None":
+    """The newest report of a run (or this version), or None. Errors: StorageUnavailable (it is damaged)."""
+    from pincite.domain.report import Report
+
+    rows = tx.query(_REPORT, {"run_id": run_id, "version": version})
+    with _readable("report"):
+        return from_json(Report, json.loads(zlib.decompress(rows[0][0]))) if rows else None
+
+
+def read_events(
+    tx: TextStatements, run_id: str, after: int = 0, limit: int | None = None
+) -> tuple[tuple[str, Event], ...]:
+    """The events of a run numbered above `after`, in order, each with its identity. Errors: StorageUnavailable."""
+    some = _EVENTS if limit is None else f"{_EVENTS} LIMIT :most"
+    rows = tx.query(some, {"run_id": run_id, "after": after, "most": limit})
+    with _readable("event"):
+        return tuple(
+            (identity, Event(seq, EventType(type_), run_id, utc_moment(at), json.loads(data), request_id, topic_hash))
+            for identity, seq, type_, run_id, at, data, request_id, topic_hash in rows
+        )
 
 
 def record_of(row: Mapping[Any, Any], usage: Usage) -> RunRecord:
@@ -202,14 +206,76 @@ def _record(row: Any) -> RunRecord:  # a sqlite3.Row of `runs`
         return record_of(values, usage)
 
 
-def _event(row: Any) -> Event:  # a sqlite3.Row of `events`
-    with _readable("event"):
-        return Event(
-            row["seq"],
-            EventType(row["type"]),
-            row["run_id"],
-            utc_moment(row["at"]),
-            json.loads(row["data"]),
-            row["request_id"],
-            row["topic_hash"],
-        )
+class EvidenceReader:
+    """Read-only access to the SQLite database at `path` for one scope. Close it, or use it in a `with`.
+
+    What is read is given as stored, also when it was tampered with: comparing hashes and quotes is the checker's
+    business.
+
+    Errors: StorageUnavailable (there is no database, or it is damaged).
+    """
+
+    def __init__(self, path: Path, scope: str = "local") -> None:
+        if not path.is_file():
+            raise StorageUnavailable(f"there is no database at {path}", reason="cannot_open")
+        with translated():
+            self._connection = open_read_only(path)
+        self._connection.row_factory = sqlite3.Row
+        self._tx = FileTransaction(self._connection, scope, SystemClock())
+
+    def __enter__(self) -> "EvidenceReader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def snapshot(self, snapshot_id: str) -> Snapshot | None:
+        """The capture with its body, or None when it is not stored (any more)."""
+        with translated():
+            return find_snapshot(self._tx, snapshot_id, proven=False)
+
+    def document(self, document_id: str, snapshot_id: str | None = None) -> Document | None:
+        """The document as it was stored under this id (for this capture), or None."""
+        found = self._stored(document_id, snapshot_id)
+        return found if isinstance(found, Document) else None
+
+    def excerpts(self, document_id: str, snapshot_id: str | None = None) -> Excerpts | None:
+        """What was kept in place of the document, or None."""
+        found = self._stored(document_id, snapshot_id)
+        return found if isinstance(found, Excerpts) else None
+
+    def _stored(self, document_id: str, snapshot_id: str | None) -> Document | Excerpts | None:
+        with translated():
+            rows = self._tx.query(_DOCUMENTS, {"document_id": document_id})
+            # Equal content has one id, whichever capture it came from.
+            row = next((row for row in rows if row[0] == snapshot_id), rows[0] if rows else None)
+            content = None if row is None else get_blob(self._tx, row[1], proven=False)
+        return None if content is None else _reading(content)
+
+    def report(self, run_id: str, version: int | None = None) -> "Report | None":
+        """The newest report of a run (or this version), or None."""
+        with translated():
+            return find_report(self._tx, run_id, version)
+
+    def runs(self, limit: int = 50) -> Sequence[RunRecord]:
+        """The newest runs first."""
+        with translated():
+            newest = self._tx.query(f"{_RUN} ORDER BY created_at DESC, run_id DESC LIMIT :most", {"most": limit})
+        return tuple(map(_record, newest))
+
+    def run(self, run_id: str) -> RunRecord:
+        """The run. Errors: RunNotFound."""
+        with translated():
+            rows = self._tx.query(f"{_RUN} AND run_id = :run_id", {"run_id": run_id})
+        if not rows:
+            raise RunNotFound(f"there is no run {run_id}")
+        return _record(rows[0])
+
+    def events(self, run_id: str) -> Sequence[Event]:
+        """All events of a run in order."""
+        with translated():
+            return tuple(event for _, event in read_events(self._tx, run_id))

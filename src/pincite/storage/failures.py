@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from pincite.domain.errors import Internal, Locked, PinciteError, SchemaMismatch, StorageFull, StorageUnavailable
+from pincite.domain.errors import (
+    Internal,
+    InvalidInput,
+    Locked,
+    PinciteError,
+    SchemaMismatch,
+    StorageFull,
+    StorageUnavailable,
+)
 from pincite.runtime.system import too_many_open_files
 
 _CORRUPT_HINT: Final = (
@@ -129,6 +137,13 @@ def translated() -> Iterator[None]:
         raise of_sqlite(error) from error
     except OSError as error:
         raise of_os(error) from error
+    except UnicodeEncodeError as error:
+        raise not_storable() from error
+
+
+def not_storable() -> InvalidInput:
+    """That a text is none which every database takes."""
+    return InvalidInput("a text holds characters that can't be stored (NUL, half of a pair)", reason="not_text")
 
 
 def _failure(kind: type[PinciteError], reason: str, detail: str) -> PinciteError:

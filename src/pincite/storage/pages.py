@@ -1,27 +1,39 @@
-"""How captures and readings are stored, as text of SQL; and those of a home without the database layer.
+"""Captures of pages in the database, and what extractors read in them. Equal bytes and equal text are stored once.
 
-A command that fetches one page loads that layer for longer than it takes to fetch the page.
+All of it is text of SQL, so that a home's pages need no database layer: a command that fetches one page loads that for
+longer than it takes to fetch the page.
 """
 
 import json
 import sqlite3
 import zlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from datetime import datetime
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 import anyio
 import anyio.to_thread
 
-from pincite.domain.codec import to_json, utc_text
+from pincite.domain.codec import to_json, utc_moment, utc_text
 from pincite.domain.errors import PinciteError
+from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
 from pincite.domain.page import Document, Excerpts, Snapshot
-from pincite.ports import Clock, DocumentStore, SnapshotStore
-from pincite.storage.evidence import DROPPED, EvidenceReader
-from pincite.storage.home_files import WAIT_S, can_only_be_read
+from pincite.ports import Clock
+from pincite.storage import failures
+from pincite.storage.evidence import (
+    DROPPED,
+    EXCERPTS_KEY,
+    find_document,
+    find_excerpts,
+    find_snapshot,
+    read_document,
+)
+from pincite.storage.home_files import WAIT_S, can_only_be_read, open_read_only
 from pincite.storage.migrations import newest
-from pincite.storage.tables import FileTables, TextStatements
+from pincite.storage.tables import FileTables, FileTransaction, Tables, TextStatements
 
 T = TypeVar("T")
 
@@ -40,6 +52,93 @@ _BLOB: Final = ("sha256", "encoding", "content", "size_bytes", "stored_bytes", "
 _DOCUMENT: Final = ("snapshot_id", "extractor", "version", "document_id", "content_sha256", "stored_at")
 
 
+@dataclass(frozen=True, slots=True)
+class StoredCapture:
+    """Which capture it is, and of what."""
+
+    snapshot_id: str
+    url: str
+    final_url: str
+    fetched_at: datetime
+    stored_at: datetime
+
+
+class TableSnapshots:
+    """Implements `ports.SnapshotStore` for one scope. Errors of every method: those of `Tables`, InvalidInput."""
+
+    def __init__(self, tables: Tables, clock: Clock) -> None:
+        self._tables = tables
+        self._clock = clock
+
+    async def put(self, snapshot: Snapshot) -> None:
+        """Store it; putting the same id again changes nothing."""
+        await self._tables.write(lambda tx: _put_snapshot(tx, snapshot, self._clock))
+
+    async def get(self, snapshot_id: str) -> Snapshot | None:
+        """The capture, or None. Errors: StorageUnavailable (the stored body is damaged)."""
+        return await self._tables.read(lambda tx: find_snapshot(tx, snapshot_id))
+
+    async def of_body(self, url: str, sha256_prefix: str) -> Snapshot | None:
+        """The newest capture of that address whose body has a hash that begins so, or None."""
+        query = (
+            "SELECT snapshot_id FROM snapshots WHERE scope = :in_scope AND body_sha256 BETWEEN :first AND :last"
+            " AND url = :url ORDER BY stored_at DESC LIMIT 1"
+        )
+        # By the index of hashes.
+        wanted = {"first": sha256_prefix, "last": f"{sha256_prefix}g", "url": url}
+
+        def newest_of(tx: TextStatements) -> Snapshot | None:
+            return next((find_snapshot(tx, found) for (found,) in tx.query(query, wanted)), None)
+
+        return await self._tables.read(newest_of)
+
+    async def listed(self, since: datetime | None, limit: int) -> Sequence[StoredCapture]:
+        """The newest captures stored at that time or later, in the order they were stored; without bodies."""
+        query = (
+            "SELECT snapshot_id, url, final_url, fetched_at, stored_at FROM snapshots"
+            " WHERE scope = :in_scope AND stored_at >= :since ORDER BY stored_at DESC, snapshot_id LIMIT :most"
+        )
+        wanted = {"since": "" if since is None else utc_text(since), "most": limit}
+        rows = await self._tables.read(lambda tx: tx.query(query, wanted))
+        return [
+            StoredCapture(snapshot_id, url, final_url, utc_moment(fetched_at), utc_moment(stored_at))
+            for snapshot_id, url, final_url, fetched_at, stored_at in reversed(rows)
+        ]
+
+
+class TableDocuments:
+    """Implements `ports.DocumentStore` for one scope. Errors of every method: those of `Tables`, InvalidInput."""
+
+    def __init__(self, tables: Tables, clock: Clock) -> None:
+        self._tables = tables
+        self._clock = clock
+
+    async def put(self, document: Document, snapshot_id: str) -> None:
+        """Store it; putting the same id again changes nothing."""
+        content = _json(to_json(document, sparse=True)).encode()
+        await self._tables.write(lambda tx: _put_document(tx, document, snapshot_id, content, self._clock))
+
+    async def get(self, document_id: str) -> Document | None:
+        """The document, from whichever capture has it whole, or None. Errors: StorageUnavailable (it is damaged)."""
+        return await self._tables.read(lambda tx: find_document(tx, document_id))
+
+    async def excerpts(self, document_id: str) -> Excerpts | None:
+        """What is kept in place of the document, or None. Errors: as `get`."""
+        return await self._tables.read(lambda tx: find_excerpts(tx, document_id))
+
+    async def newest_for_snapshot(self, snapshot_id: str) -> Document | None:
+        """What was read last out of that capture, by whichever extractor, or None. Errors: as `get`."""
+        query = (
+            "SELECT content_sha256, document_id FROM documents WHERE scope = :in_scope AND snapshot_id = :snapshot_id"
+            " ORDER BY stored_at DESC, extractor, version LIMIT 1"
+        )
+
+        def read(tx: TextStatements) -> Document | None:
+            return next((read_document(tx, *row) for row in tx.query(query, {"snapshot_id": snapshot_id})), None)
+
+        return await self._tables.read(read)
+
+
 def _new_row(table: str, columns: tuple[str, ...]) -> str:
     values = ", ".join(f":{name}" for name in columns)
     places = f"{table} (scope, {', '.join(columns)})"
@@ -47,11 +146,10 @@ def _new_row(table: str, columns: tuple[str, ...]) -> str:
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def put_snapshot(tx: TextStatements, snapshot: Snapshot, clock: Clock) -> None:
-    """Store a capture; putting the same id again changes nothing."""
+def _put_snapshot(tx: TextStatements, snapshot: Snapshot, clock: Clock) -> None:
     values = {name: getattr(snapshot, name) for name in _SNAPSHOT if name != "stored_at"} | {
         "headers": _json([list(pair) for pair in snapshot.headers]),
         "fetched_at": utc_text(snapshot.fetched_at),
@@ -63,8 +161,7 @@ def put_snapshot(tx: TextStatements, snapshot: Snapshot, clock: Clock) -> None:
         put_blob(tx, snapshot.body, clock)
 
 
-def put_document(tx: TextStatements, document: Document, snapshot_id: str, content: bytes, clock: Clock) -> None:
-    """Store a reading, whose `content` is `document_bytes`."""
+def _put_document(tx: TextStatements, document: Document, snapshot_id: str, content: bytes, clock: Clock) -> None:
     values = {
         "snapshot_id": snapshot_id,
         "extractor": document.extractor,
@@ -76,9 +173,9 @@ def put_document(tx: TextStatements, document: Document, snapshot_id: str, conte
     tx.apply(_new_row("documents", _DOCUMENT), values)
 
 
-def document_bytes(document: Document) -> bytes:
-    """A reading as it is stored."""
-    return json.dumps(to_json(document, sparse=True), ensure_ascii=False, separators=(",", ":")).encode()
+def put_excerpts(tx: TextStatements, excerpts: Excerpts, clock: Clock) -> str:
+    """Store what is kept in place of a document; its SHA-256."""
+    return put_blob(tx, _json({EXCERPTS_KEY: to_json(excerpts)}).encode(), clock)
 
 
 def put_blob(tx: TextStatements, content: bytes, clock: Clock) -> str:
@@ -109,129 +206,55 @@ def _packed(content: bytes) -> tuple[str, bytes]:
     return "zlib", zlib.compress(content, _LEVEL)
 
 
-class _ProvenReader(EvidenceReader):
-    """Gives no body that is not what was stored."""
-
-    def _blob(self, sha256: str) -> bytes | None:
-        content = super()._blob(sha256)
-        return content if content is not None and sha256_hex(content) == sha256 else None
+def stored_bytes(tx: TextStatements) -> int:
+    """What all bodies of the scope take up, compressed."""
+    ((total,),) = tx.query("SELECT coalesce(sum(stored_bytes), 0) FROM blobs WHERE scope = :in_scope")
+    return int(total)
 
 
 class _DatabaseFile(FileTables):
     """The database of a home, which is there and has its schema."""
 
     def opened(self) -> sqlite3.Connection:
-        """The connection, set up as that of the database layer."""
-        if self._connection is None:
+        """The connection that writes, set up as that of the database layer."""
+        if self._connection is None and not can_only_be_read(self.path):
             place = f"{self.path.absolute().as_uri()}?mode=rw"
             connection = sqlite3.connect(place, uri=True, timeout=WAIT_S, isolation_level=None, check_same_thread=False)
             connection.execute("PRAGMA secure_delete = ON")
             connection.execute("PRAGMA synchronous = NORMAL")
             self._connection = connection
-        return self._connection
+        return super().opened()
 
+    async def read(self, do: Callable[[TextStatements], T]) -> T:
+        """As of every table, beside who writes."""
+        return await anyio.to_thread.run_sync(self.read_now, do)
 
-class _Snapshots(SnapshotStore, Protocol):
-    async def of_body(self, url: str, sha256_prefix: str) -> Snapshot | None: ...
+    def read_now(self, do: Callable[[TextStatements], T]) -> T:
+        """As `read`, in the calling thread."""
+        with failures.translated(), closing(open_read_only(self.path)) as connection:
+            return do(FileTransaction(connection, self._scope, self._clock))
 
-
-class _Storage(Protocol):
-    """The same over the database layer: `ScopedStorage`."""
-
-    @property
-    def snapshots(self) -> _Snapshots: ...
-    @property
-    def documents(self) -> DocumentStore: ...
+    def version(self) -> int:
+        """The version of its schema."""
+        with failures.translated(), closing(open_read_only(self.path)) as connection:
+            return int(connection.execute("SELECT max(version) FROM schema_versions").fetchone()[0])
 
 
 class HomePages:
-    """The captures and readings of one scope of a home (`ports.SnapshotStore`, `ports.DocumentStore`).
+    """The captures and readings of one scope of a home, found and stored with the standard library alone."""
 
-    They are found and stored with the standard library alone. The database layer is loaded with the first call for
-    anything that is not there, whole and as it was: so every answer but a plain one is its own.
-    """
-
-    def __init__(self, path: Path, scope: str, clock: Clock, open_: Callable[[], Awaitable[_Storage]]) -> None:
-        self._path, self._scope, self._clock = path, scope, clock
+    def __init__(self, path: Path, scope: str, clock: Clock) -> None:
         self._file = _DatabaseFile(path, "", scope, clock)
-        self.opened = open_
-        self.snapshots = _HomeSnapshots(self, clock)
-        self.documents = _HomeDocuments(self, clock)
-
-    async def find(self, read: Callable[[EvidenceReader], T | None]) -> T | None:
-        """What `read` finds; None also where it can't be read."""
-
-        def work() -> T | None:
-            try:
-                with _ProvenReader(self._path, self._scope) as reader:
-                    return read(reader)
-            except PinciteError:
-                return None
-
-        return await anyio.to_thread.run_sync(work)
-
-    async def stored(self, write: Callable[[TextStatements], None]) -> bool:
-        """Whether that was written; not where the database layer has something to say about it."""
-        if can_only_be_read(self._path):
-            return False
-        try:
-            await self._file.write(write)
-        except (PinciteError, UnicodeEncodeError):
-            return False
-        return True
+        self.snapshots = TableSnapshots(self._file, clock)
+        self.documents = TableDocuments(self._file, clock)
 
     async def is_current(self) -> bool:
         """Whether the database is there, with the schema of this Pincite."""
-        return await self.find(EvidenceReader.version) == newest()
+        try:
+            return await anyio.to_thread.run_sync(self._file.version) == newest()
+        except PinciteError:
+            return False
 
     def close(self) -> None:
         """Close the file."""
         self._file.close_now()
-
-
-class _HomeSnapshots:
-    """As `SqlSnapshotStore`."""
-
-    def __init__(self, home: HomePages, clock: Clock) -> None:
-        self._home, self._clock = home, clock
-
-    async def put(self, snapshot: Snapshot) -> None:
-        if not await self._home.stored(lambda tx: put_snapshot(tx, snapshot, self._clock)):
-            await (await self._sql()).put(snapshot)
-
-    async def get(self, snapshot_id: str) -> Snapshot | None:
-        found = await self._home.find(lambda reader: reader.snapshot(snapshot_id))
-        return found or await (await self._sql()).get(snapshot_id)
-
-    async def of_body(self, url: str, sha256_prefix: str) -> Snapshot | None:
-        return await (await self._sql()).of_body(url, sha256_prefix)
-
-    async def _sql(self) -> _Snapshots:
-        return (await self._home.opened()).snapshots
-
-
-class _HomeDocuments:
-    """As `SqlDocumentStore`."""
-
-    def __init__(self, home: HomePages, clock: Clock) -> None:
-        self._home, self._clock = home, clock
-
-    async def put(self, document: Document, snapshot_id: str) -> None:
-        content = document_bytes(document)
-        if not await self._home.stored(lambda tx: put_document(tx, document, snapshot_id, content, self._clock)):
-            await (await self._sql()).put(document, snapshot_id)
-
-    async def get(self, document_id: str) -> Document | None:
-        found = await self._home.find(lambda reader: reader.document(document_id))
-        if found is not None and found.document_id == document_id:
-            return found
-        return await (await self._sql()).get(document_id)
-
-    async def excerpts(self, document_id: str) -> Excerpts | None:
-        return await (await self._sql()).excerpts(document_id)
-
-    async def newest_for_snapshot(self, snapshot_id: str) -> Document | None:
-        return await (await self._sql()).newest_for_snapshot(snapshot_id)
-
-    async def _sql(self) -> DocumentStore:
-        return (await self._home.opened()).documents

@@ -17,10 +17,9 @@ from sqlalchemy import ColumnElement, Row, Table
 from pincite.domain.events import RunStatus
 from pincite.domain.page import Kept, excerpts_of
 from pincite.ports import Clock
-from pincite.storage.captures import excerpts_bytes, read_document, unpacked
 from pincite.storage.database import Database, Transaction
-from pincite.storage.evidence import DROPPED, snapshot_of
-from pincite.storage.pages import put_blob
+from pincite.storage.evidence import DROPPED, read_document, snapshot_of, unpacked
+from pincite.storage.pages import put_excerpts
 from pincite.storage.schema import (
     api_keys,
     blobs,
@@ -198,7 +197,7 @@ def _cut_documents(tx: Transaction, snapshot_id: str, clock: Clock) -> None:
             )
         )
         spans = [(item.start_offset, item.end_offset) for item in quoted]
-        content = put_blob(tx, excerpts_bytes(excerpts_of(document, spans)), clock)
+        content = put_excerpts(tx, excerpts_of(document, spans), clock)
         this = (documents.c.snapshot_id == snapshot_id, documents.c.extractor == row.extractor)
         cut = tx.update(documents).where(*this, documents.c.version == row.version)
         tx.change(cut.values(content_sha256=content))

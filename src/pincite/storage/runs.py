@@ -9,8 +9,8 @@ from typing import Any, Final
 from sqlalchemy import Column, ColumnElement, and_, or_
 
 from pincite.domain.budget import Budget
-from pincite.domain.codec import from_json, to_json
-from pincite.domain.errors import Conflict, Locked, PinciteError, RunFenced, RunNotFound, StorageUnavailable
+from pincite.domain.codec import to_json
+from pincite.domain.errors import Conflict, Locked, RunFenced, RunNotFound
 from pincite.domain.events import Event, RunStatus
 from pincite.domain.records import CallRecord, RunRecord
 from pincite.domain.report import Report
@@ -18,8 +18,7 @@ from pincite.domain.search import ProviderAttempt
 from pincite.runtime.lease import is_gone
 from pincite.storage import retention
 from pincite.storage.database import Scoped, Transaction, reads, writes
-from pincite.storage.events import read_events
-from pincite.storage.evidence import record_of
+from pincite.storage.evidence import find_report, read_events, record_of
 from pincite.storage.queue import Redelivery, redelivery_of
 from pincite.storage.schema import (
     DIMENSIONS,
@@ -218,21 +217,12 @@ class SqlRunStore(Scoped):
     @reads
     def get_report(self, tx: Transaction, run_id: str, version: int | None = None) -> Report | None:
         """The newest version (or this one), or None. Errors: StorageUnavailable (the stored report is damaged)."""
-        query = tx.select(reports, reports.c.content).where(reports.c.run_id == run_id)
-        if version is not None:
-            query = query.where(reports.c.version == version)
-        row = tx.first(query.order_by(reports.c.version.desc()).limit(1))
-        if row is None:
-            return None
-        try:
-            return from_json(Report, json.loads(zlib.decompress(row.content)))
-        except (zlib.error, ValueError, PinciteError) as error:
-            raise StorageUnavailable(f"the stored report can't be read: {error}", reason="corrupt") from error
+        return find_report(tx, run_id, version)
 
     @reads
     def events(self, tx: Transaction, run_id: str, after: int = 0, limit: int | None = None) -> Sequence[Event]:
         """The events of the run numbered above `after`, in order; the first `limit` of them."""
-        return read_events(tx, run_id, after, limit)
+        return tuple(event for _, event in read_events(tx, run_id, after, limit))
 
     @reads
     def calls(self, tx: Transaction, run_id: str) -> Sequence[CallRecord]:

@@ -15,13 +15,13 @@ from pincite.runtime.ledger import RunLedger, open_ledger
 from pincite.runtime.limiter import Rate, SharedLimiter
 from pincite.storage import retention
 from pincite.storage.cache import TableCache
-from pincite.storage.captures import SqlDocumentStore, SqlSnapshotStore, stored_bytes
 from pincite.storage.connections import WAIT_S
 from pincite.storage.database import Database, Scoped, Transaction, open_database, reads, writes
 from pincite.storage.events import SqlEvents, open_events
 from pincite.storage.home_files import DATABASE_NAME
 from pincite.storage.ledger import SqlCallStore
 from pincite.storage.limits import PUBLIC, TableBreaker, TableBuckets
+from pincite.storage.pages import TableDocuments, TableSnapshots, stored_bytes
 from pincite.storage.queue import SqlRunQueue
 from pincite.storage.retention import in_small_steps
 from pincite.storage.runs import SqlRunStore
@@ -78,8 +78,8 @@ class ScopedStorage(Scoped):
     def __init__(self, database: Database, scope: str, clock: Clock) -> None:
         super().__init__(database, scope, clock)
         self.runs = SqlRunStore(database, scope, clock)
-        self.snapshots = SqlSnapshotStore(database, scope, clock)
-        self.documents = SqlDocumentStore(database, scope, clock)
+        self.snapshots = TableSnapshots(SharedTables(database, scope), clock)
+        self.documents = TableDocuments(SharedTables(database, scope), clock)
 
     @cached_property
     def server_memory(self) -> "SqlServerMemory":

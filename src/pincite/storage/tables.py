@@ -67,23 +67,29 @@ class Tables(Protocol):
         """Close what was opened; a running statement ends first."""
 
 
-class _FileTransaction:
+class FileTransaction:
+    """Implements `TextStatements` over a connection to a file."""
+
     def __init__(self, connection: sqlite3.Connection, scope: str, clock: Clock) -> None:
         self._connection = connection
         self._scope = scope
         self._clock = clock
 
     def query(self, statement: str, values: Values = NONE, *, every_scope: bool = False) -> Sequence[Sequence[Any]]:
+        """The rows."""
         return self._connection.execute(statement, {**self._in_scope(statement, every_scope), **values}).fetchall()
 
     def apply(self, statement: str, values: Values = NONE, *, every_scope: bool = False) -> int:
+        """How many rows it changed."""
         return self._connection.execute(statement, {**self._in_scope(statement, every_scope), **values}).rowcount
 
     def apply_many(self, statement: str, rows: Sequence[Values]) -> None:
+        """Run it once for each of these values."""
         scope = self._in_scope(statement, every_scope=False)
         self._connection.executemany(statement, [{**scope, **row} for row in rows])
 
     def now_s(self) -> float:
+        """The time of the wall clock."""
         return self._clock.now().timestamp()
 
     def _in_scope(self, statement: str, every_scope: bool) -> dict[str, object]:
@@ -136,13 +142,13 @@ class FileTables:
     def read_now(self, do: Callable[[TextStatements], T]) -> T:
         """As `read`, in the calling thread."""
         with failures.translated():
-            return do(_FileTransaction(self.opened(), self._scope, self._clock))
+            return do(FileTransaction(self.opened(), self._scope, self._clock))
 
     def write_now(self, do: Callable[[TextStatements], T]) -> T:
         """As `write`, in the calling thread."""
         with failures.translated():
             connection = self.opened()
-            transaction = _FileTransaction(connection, self._scope, self._clock)
+            transaction = FileTransaction(connection, self._scope, self._clock)
             # The lock for writing is taken now: a transaction that reads first and writes later could be refused in
             # between.
             connection.execute("BEGIN IMMEDIATE")

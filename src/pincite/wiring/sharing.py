@@ -32,8 +32,8 @@ from pincite.wiring.server import home_secret
 if TYPE_CHECKING:
     from pincite.fetch.service import FetchService
     from pincite.search.shared_answers import AnswerIntake
-    from pincite.storage.captures import SqlSnapshotStore, StoredCapture
     from pincite.storage.database import Database
+    from pincite.storage.pages import StoredCapture, TableSnapshots
 
 KEY_NAME: Final = "share.key"
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
@@ -152,7 +152,7 @@ class Sharing:
         self,
         settings: Settings,
         clock: Clock,
-        snapshots: "SqlSnapshotStore",
+        snapshots: "TableSnapshots",
         stores: Stores,
         cache: CountedCache,
         signer: Signer,

@@ -224,7 +224,7 @@ class OpenStores:
         from pincite.storage.pages import HomePages
 
         cache, redis, common = await self._cache(), await self._shared.redis(), await self._common_storage()
-        home = HomePages(self.settings.home / DATABASE_NAME, self.settings.scope, self.clock, self._storage)
+        home = HomePages(self.settings.home / DATABASE_NAME, self.settings.scope, self.clock)
         if common is not None or self._opened_storage is not None or not await home.is_current():
             return Stores(await self._storage(), cache, redis, common)
         self._stores.on_close(home.close)
