@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Generic, Protocol, TypeVar
 
 from pincite.domain.errors import StorageUnavailable
-from pincite.domain.records import CacheCounts, Entry, Reservation
-from pincite.ports import Breaker, Cache, Clock, Limiter
+from pincite.domain.records import CacheCounts, Entry
+from pincite.ports import Breaker, Cache, Clock
 from pincite.runtime.limiter import Ask, Buckets
 from pincite.runtime.telemetry import FALLBACKS, METER
 
@@ -82,23 +82,6 @@ class FallbackBuckets(_Fallback[Buckets]):
     async def give_back(self, key: str, asks: Sequence[Ask]) -> None:
         """As `Buckets.give_back`."""
         await self._either(lambda one: one.give_back(key, asks))
-
-
-class FallbackLimiter(_Fallback[Limiter]):
-    """Implements `ports.Limiter`."""
-
-    async def reserve(self, key: str, cost: float, priority: int, max_wait_s: float) -> Reservation | None:
-        """As `Limiter.reserve`."""
-        return await self._either(lambda one: one.reserve(key, cost, priority, max_wait_s))
-
-    async def push_back(self, key: str, wait_s: float) -> None:
-        """As `Limiter.push_back`; both are told."""
-        await self._own.push_back(key, wait_s)
-        await self._switch.either(lambda: self._shared.push_back(key, wait_s), _nothing)
-
-    async def release(self, reservation: Reservation) -> None:
-        """As `Limiter.release`."""
-        await self._either(lambda one: one.release(reservation))
 
 
 class FallbackBreaker(_Fallback[Breaker]):

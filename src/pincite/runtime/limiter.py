@@ -138,10 +138,6 @@ class MemoryBuckets:
         bucket = self._bucket(key)
         bucket.full_at = [full - ask.cost_s for full, ask in zip(bucket.full_at, asks, strict=False)]
 
-    def fill(self, key: str) -> None:
-        """Have every bucket of `key` full."""
-        self._bucket(key).full_at = []
-
     def _bucket(self, key: str) -> _Bucket:
         bucket = self._kept.setdefault(key, _Bucket())
         self._kept.move_to_end(key)
@@ -288,11 +284,4 @@ class MemoryLimiter(SharedLimiter):
     def __init__(
         self, clock: Clock, limits: Mapping[str, tuple[Rate, ...]] | None = None, *, default: tuple[Rate, ...] = ()
     ) -> None:
-        self._own = MemoryBuckets(clock)
-        super().__init__(self._own, clock, limits, default=default)
-
-    def configure(self, key: str, *rates: Rate) -> None:
-        """Set the rates of `key` from now on (a crawl delay of robots.txt, a plan read from an answer)."""
-        super().configure(key, *rates)
-        # Full: what was taken under the old rates says nothing about the new ones.
-        self._own.fill(key)
+        super().__init__(MemoryBuckets(clock), clock, limits, default=default)

@@ -1,6 +1,6 @@
 """The way into storage: one open database, and what belongs to one scope of it."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -12,7 +12,6 @@ from pincite.ports import Breaker, Clock
 from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
 from pincite.runtime.lease import Lease
 from pincite.runtime.ledger import RunLedger, open_ledger
-from pincite.runtime.limiter import Rate, SharedLimiter
 from pincite.storage import retention
 from pincite.storage.cache import TableCache
 from pincite.storage.connections import WAIT_S
@@ -105,29 +104,22 @@ class ScopedStorage(Scoped):
         """The event sink of a run that was taken."""
         return await open_events(self._database, self._scope, record.run_id, record.epoch, self._clock)
 
-    def limiter(self, limits: Mapping[str, tuple[Rate, ...]], default: tuple[Rate, ...] = ()) -> SharedLimiter | None:
-        """Token buckets of all workers; None where one process has the database to itself."""
-        buckets = self.buckets()
-        return None if buckets is None else SharedLimiter(buckets, self._clock, limits, default=default)
-
     def buckets(self) -> TableBuckets | None:
-        """What such limiters take from; None as for `limiter`."""
+        """Token buckets of all workers; None where one process has the database to itself."""
         return TableBuckets(SharedTables(self._database, PUBLIC)) if self._database.is_shared else None
 
     def breaker(self, rules: BreakerRules = DEFAULT_RULES) -> Breaker | None:
-        """Circuit breakers of all workers; None as for `limiter`."""
+        """Circuit breakers of all workers; None as for `buckets`."""
         return TableBreaker(SharedTables(self._database, PUBLIC), rules) if self._database.is_shared else None
 
     def cache(self) -> TableCache | None:
-        """The cache of all workers; None as for `limiter`."""
-        return self._cache_of(self._scope)
+        """The cache of all workers; None as for `buckets`."""
+        tables = SharedTables(self._database, self._scope)
+        return TableCache(tables, self._clock) if self._database.is_shared else None
 
     def common_cache(self) -> TableCache | None:
-        """The part of that cache which belongs to no user; None as for `limiter`."""
-        return self._cache_of(PUBLIC)
-
-    def _cache_of(self, scope: str) -> TableCache | None:
-        return TableCache(SharedTables(self._database, scope), self._clock) if self._database.is_shared else None
+        """The part of that cache which belongs to no user; None as for `buckets`."""
+        return ScopedStorage(self._database, PUBLIC, self._clock).cache()
 
     async def prune(self, *, max_age: timedelta | None = None, max_bytes: int | None = None) -> int:
         """Forget captures that no run refers to: those older than `max_age`, then the oldest above `max_bytes`.

@@ -3,7 +3,7 @@
 from urllib.parse import urlsplit
 
 from pincite.domain.frozen import dataclass
-from pincite.ports import Breaker, Clock, Limiter
+from pincite.ports import Breaker, Clock
 from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
 from pincite.runtime.concurrency import ResourcePool
 from pincite.runtime.fallback import (
@@ -11,10 +11,9 @@ from pincite.runtime.fallback import (
     FallbackBreaker,
     FallbackBuckets,
     FallbackCache,
-    FallbackLimiter,
     Switch,
 )
-from pincite.runtime.limiter import Buckets, Rate, SharedLimiter
+from pincite.runtime.limiter import Buckets
 from pincite.settings import Settings
 from pincite.storage.redis_store import Link, RedisBreaker, RedisBuckets, RedisCache, open_redis, open_upstash
 
@@ -30,11 +29,6 @@ class CommonRedis:
     def buckets(self, own: Buckets) -> Buckets:
         """Token buckets of all workers."""
         return FallbackBuckets(self.switch, RedisBuckets(self.link, self.clock), own)
-
-    def limiter(self, own: Limiter, *default: Rate) -> Limiter:
-        """A limiter with these rates for every key."""
-        shared = SharedLimiter(RedisBuckets(self.link, self.clock), self.clock, default=default)
-        return FallbackLimiter(self.switch, shared, own)
 
     def breaker(self, own: Breaker, rules: BreakerRules = DEFAULT_RULES) -> Breaker:
         """Circuit breakers of all workers."""

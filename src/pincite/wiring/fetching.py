@@ -137,7 +137,7 @@ class _Network:
         from pincite.fetch.resolver import SystemResolver, VettedResolver, parse_resolve
         from pincite.fetch.robots_gate import RobotsGate, RobotsMemory, RobotsMode
         from pincite.runtime.breaker import BreakerRules, MemoryBreaker
-        from pincite.runtime.limiter import MemoryLimiter, Rate
+        from pincite.runtime.limiter import Buckets, MemoryBuckets, Rate, SharedLimiter
 
         policy = url_policy(settings)
         self._sessions = site_sessions(settings)
@@ -169,14 +169,12 @@ class _Network:
         )
         rate = Rate(settings.requests_per_s_per_host, 1.0)
         common = stores.common
-        limiter = (common and common.limiter({}, (rate,))) or MemoryLimiter(clock, default=(rate,))
+        buckets: Buckets = (common and common.buckets()) or MemoryBuckets(clock)
         rules = BreakerRules(settings.breaker_failures, settings.breaker_within_s, settings.breaker_open_s)
         breaker = (common and common.breaker(rules)) or MemoryBreaker(clock, rules)
-        redis = stores.redis
-        if redis is None:
-            self._turns = HostTurns(limiter, breaker, self._limits)
-        else:
-            self._turns = HostTurns(redis.limiter(limiter, rate), redis.breaker(breaker, rules), self._limits)
+        if stores.redis is not None:
+            buckets, breaker = stores.redis.buckets(buckets), stores.redis.breaker(breaker, rules)
+        self._turns = HostTurns(SharedLimiter(buckets, clock, default=(rate,)), breaker, self._limits)
 
     @classmethod
     async def open(

@@ -52,14 +52,15 @@ class Common:
     notes: "SharedHealth | None" = None
 
 
-def common_in_database(storage: "ScopedStorage") -> Common | None:
+def common_in_database(storage: "ScopedStorage", clock: Clock) -> Common | None:
     """That of the workers who share a database; None where it is the file of one home."""
-    limiter, buckets, cache = storage.limiter({}), storage.buckets(), storage.common_cache()
-    if limiter is None or buckets is None or cache is None:
+    buckets, cache = storage.buckets(), storage.common_cache()
+    if buckets is None or cache is None:
         return None
+    from pincite.runtime.limiter import SharedLimiter
     from pincite.search.health import SharedHealth
 
-    return Common(limiter, storage.breaker(), SharedHealth(cache, buckets))
+    return Common(SharedLimiter(buckets, clock), storage.breaker(), SharedHealth(cache, buckets))
 
 
 def common_in_redis(redis: "CommonRedis", own: Common, clock: Clock) -> Common:

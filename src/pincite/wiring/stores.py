@@ -213,7 +213,7 @@ class OpenStores:
         storage, redis = await self._common_storage(), await self._shared.redis()
         async with self._opening:
             if self._opened_common is None:
-                shared = common_in_database(storage) if storage is not None else None
+                shared = common_in_database(storage, self.clock) if storage is not None else None
                 own = shared or await common_in_home(self.settings.home, self.clock, self._stores)
                 self._opened_common = own if redis is None else common_in_redis(redis, own, self.clock)
             return self._opened_common

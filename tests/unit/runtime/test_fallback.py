@@ -1,6 +1,7 @@
 """While Redis is gone the process helps itself, says so once, and goes back when it answers again."""
 
 import logging
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -8,10 +9,10 @@ import pytest
 from tests.fakes.upstash import UpstashFake
 
 from pincite.domain.errors import StorageUnavailable
-from pincite.domain.records import Entry, Reservation
+from pincite.domain.records import Entry
 from pincite.runtime.breaker import MemoryBreaker
-from pincite.runtime.fallback import AGAIN_AFTER_S, FallbackBreaker, FallbackCache, FallbackLimiter, Switch
-from pincite.runtime.limiter import INTERACTIVE, MemoryLimiter, Rate
+from pincite.runtime.fallback import AGAIN_AFTER_S, FallbackBreaker, FallbackBuckets, FallbackCache, Switch
+from pincite.runtime.limiter import INTERACTIVE, Ask, MemoryBuckets, Rate, SharedLimiter
 from pincite.storage.cache import opened_cache
 from pincite.storage.redis_store import RedisBreaker, RedisCache, open_redis, open_upstash
 from pincite.testing.clock import FrozenClock
@@ -20,30 +21,30 @@ NOBODY = "redis://:s3cret-p4ssword@127.0.0.1:1/0"
 
 
 class Failing:
-    """A limiter whose server is gone, or not."""
+    """Buckets whose server is gone, or not."""
 
     def __init__(self) -> None:
         self.gone = True
         self.asked = 0
 
-    async def reserve(self, key: str, cost: float, priority: int, max_wait_s: float) -> Reservation | None:
+    async def take(self, key: str, asks: Sequence[Ask]) -> float:
         self.asked += 1
         if self.gone:
             raise StorageUnavailable("Redis does not answer", reason="redis_gone")
-        return Reservation(key, 0.0, cost)
+        return 0.0
 
     async def push_back(self, key: str, wait_s: float) -> None:
-        await self.reserve(key, 1, 0, 0)
+        await self.take(key, ())
 
-    async def release(self, reservation: Reservation) -> None:
-        await self.reserve(reservation.key, 1, 0, 0)
+    async def give_back(self, key: str, asks: Sequence[Ask]) -> None:
+        await self.take(key, ())
 
 
 async def test_it_says_so_once_and_tries_again_after_a_while(caplog: pytest.LogCaptureFixture) -> None:
     clock = FrozenClock()
     shared = Failing()
-    own = MemoryLimiter(clock, default=(Rate(1, 60),))
-    limiter = FallbackLimiter(Switch(clock, "redis://h:6379"), shared, own)
+    buckets = FallbackBuckets(Switch(clock, "redis://h:6379"), shared, MemoryBuckets(clock))
+    limiter = SharedLimiter(buckets, clock, default=(Rate(1, 60),))
     with caplog.at_level(logging.WARNING):
         assert await limiter.reserve("a", 1, INTERACTIVE, 0) is not None
         assert await limiter.reserve("a", 1, INTERACTIVE, 0) is None, "its own limit holds meanwhile"
@@ -57,10 +58,10 @@ async def test_it_says_so_once_and_tries_again_after_a_while(caplog: pytest.LogC
 
 async def test_a_push_back_outlives_the_switch() -> None:
     clock = FrozenClock()
-    own = MemoryLimiter(clock, default=(Rate(100, 1, burst=100),))
     shared = Failing()
     shared.gone = False
-    limiter = FallbackLimiter(Switch(clock, "r"), shared, own)
+    buckets = FallbackBuckets(Switch(clock, "r"), shared, MemoryBuckets(clock))
+    limiter = SharedLimiter(buckets, clock, default=(Rate(100, 1, burst=100),))
     await limiter.push_back("a", 30)
     shared.gone = True
     assert await limiter.reserve("a", 1, INTERACTIVE, 1) is None
