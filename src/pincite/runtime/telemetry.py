@@ -47,20 +47,7 @@ RUNS: Final = Metric("pincite_runs", "Runs that ended here, by status.", ("statu
 RUN_SECONDS: Final = Metric("pincite_run_seconds", "How long runs took.", (), "histogram")
 FALLBACKS: Final = Metric("pincite_redis_fallbacks", "Times that Redis was gone and the process helped itself.", ())
 
-METRICS: Final = (
-    CALLS,
-    CALL_SECONDS,
-    REPLAYED,
-    ATTEMPTS,
-    TOKENS,
-    COST,
-    CACHE,
-    LIMIT_SECONDS,
-    BREAKERS,
-    RUNS,
-    RUN_SECONDS,
-    FALLBACKS,
-)
+METRICS: Final = tuple(value for value in tuple(globals().values()) if isinstance(value, Metric))
 
 
 @dataclass(slots=True)

@@ -100,10 +100,6 @@ class AcrossScopes:
         """An UPDATE of every scope's rows."""
         return update(table)
 
-    def delete(self, table: Table) -> Delete:
-        """A DELETE of every scope's rows."""
-        return delete(table)
-
 
 # For statements made once and run many times: their scope is filled in by the transaction.
 PREPARED = Statements()

@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Final
 
 import anyio
@@ -103,17 +104,7 @@ class SqlEvents:
         # The row is locked for reading, so that nobody takes the run over between this look and the insert.
         if tx.first(_MINE, in_run=self._run_id, at_epoch=self._epoch) is None:
             raise RunFenced(f"run {self._run_id} is no longer ours: another worker took it")
-        tx.insert(
-            events,
-            run_id=event.run_id,
-            seq=event.seq,
-            identity=identity,
-            type=event.type,
-            at=event.at,
-            data=dict(event.data),
-            request_id=event.request_id,
-            topic_hash=event.topic_hash,
-        )
+        tx.insert(events, identity=identity, **asdict(event))
 
 
 async def open_events(database: Database, scope: str, run_id: str, epoch: int, clock: Clock) -> SqlEvents:

@@ -90,11 +90,18 @@ class SqlRunQueue:
 
     async def scopes(self) -> Sequence[str]:
         """Every scope that has runs."""
-        return await self._database.read(_SCOPE, _scopes)
+        query = _ALL.select(runs, runs.c.scope).distinct().order_by(runs.c.scope)
+        return tuple(row.scope for row in await self._database.read(_SCOPE, lambda tx: tx.run(query)))
 
     async def counts(self) -> QueueCounts:
         """How much there is to do."""
-        return await self._database.read(_SCOPE, _counts)
+        waiting = and_(runs.c.status == RunStatus.QUEUED.value, runs.c.for_workers)
+        query = _ALL.select(runs, runs.c.status, func.count().label("runs")).where(
+            or_(runs.c.status == RunStatus.RUNNING.value, waiting)
+        )
+        rows = await self._database.read(_SCOPE, lambda tx: tx.run(query.group_by(runs.c.status)))
+        found = {row.status: int(row.runs) for row in rows}
+        return QueueCounts(found.get(RunStatus.QUEUED, 0), found.get(RunStatus.RUNNING, 0))
 
 
 def _waiting(
@@ -137,18 +144,3 @@ def _offer(tx: Transaction, found: Sequence[Any]) -> tuple[Offer, ...]:
         if tx.change(_ALL.update(runs).where(*this).values(offered_at_s=now_s)):
             offers.append(Offer(row.scope, row.run_id, row.priority))
     return tuple(offers)
-
-
-def _scopes(tx: Transaction) -> tuple[str, ...]:
-    return tuple(row.scope for row in tx.run(_ALL.select(runs, runs.c.scope).distinct().order_by(runs.c.scope)))
-
-
-def _counts(tx: Transaction) -> QueueCounts:
-    query = _ALL.select(runs, runs.c.status, func.count().label("runs")).where(
-        or_(
-            runs.c.status == RunStatus.RUNNING.value,
-            and_(runs.c.status == RunStatus.QUEUED.value, runs.c.for_workers),
-        )
-    )
-    found = {row.status: int(row.runs) for row in tx.run(query.group_by(runs.c.status))}
-    return QueueCounts(found.get(RunStatus.QUEUED, 0), found.get(RunStatus.RUNNING, 0))

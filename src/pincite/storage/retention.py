@@ -23,40 +23,28 @@ from pincite.storage.pages import put_excerpts
 from pincite.storage.schema import (
     api_keys,
     blobs,
-    calls,
     citations,
     claims,
     documents,
     events,
     evidence,
     metadata,
-    provider_attempts,
     reports,
-    request_keys,
     run_snapshots,
     runs,
     schema_versions,
     server_secrets,
     snapshots,
     tool_log,
-    webhooks,
 )
 from pincite.urls.policy import Retention
 
-_OF_A_RUN: tuple[Table, ...] = (
-    calls,
-    provider_attempts,
-    events,
-    reports,
-    claims,
-    evidence,
-    citations,
-    run_snapshots,
-    request_keys,
-    webhooks,
+# All that names a run but the log of calls, which has its own term. The run's own row goes last: what refers to it is
+# gone by then.
+_OF_A_RUN = (
+    *(table for table in metadata.sorted_tables if "run_id" in table.c and table not in (runs, tool_log)),
     runs,
 )
-# The run's own row goes last: what refers to it is gone by then.
 _OF_A_REPORT: tuple[Table, ...] = (claims, evidence, citations)
 _STAYS: tuple[Table, ...] = (schema_versions, api_keys, server_secrets)
 # Ids in one statement, far below every database's limit on parameters.

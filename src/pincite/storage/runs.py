@@ -53,20 +53,11 @@ class SqlRunStore(Scoped):
         """Store a new run. Errors: Conflict (the id is taken), StorageFull, StorageUnavailable."""
         is_new = tx.insert_new(
             runs,
-            run_id=record.run_id,
-            question=record.question,
-            status=record.status,
-            reason=record.reason,
             inputs=dict(record.inputs),
             budget=to_json(record.budget),
-            created_at=record.created_at,
-            updated_at=record.updated_at,
-            epoch=record.epoch,
-            project=record.project,
-            priority=record.priority,
-            for_workers=record.for_workers,
-            request_id=record.request_id,
             cancel_requested=False,
+            **_columns(record, "run_id question status reason created_at updated_at epoch project priority"),
+            **_columns(record, "for_workers request_id"),
             **_caps(record.budget),
         )
         if not is_new:

@@ -22,6 +22,7 @@ KEYS_KEPT: Final = timedelta(days=7)
 TriedStatus: TypeAlias = Literal["sent", "given_up", "waiting"]
 _ACTIVE = (RunStatus.QUEUED.value, RunStatus.RUNNING.value)
 _ALL: Final = AcrossScopes()
+# The scope of reading transactions whose statements look at every scope.
 _PUBLIC: Final = "public"
 
 
@@ -144,9 +145,6 @@ def _hashed(key: str) -> str:
 #
 # A row belongs to the scope its key opens, but a key is known before its scope is: this module looks across scopes.
 
-# The scope of reading transactions; the statements here look at every scope.
-_SCOPE: Final = "public"
-
 
 class SqlKeys:
     """Implements `ports.KeyStore`. Errors of every method: StorageUnavailable, Locked."""
@@ -158,20 +156,25 @@ class SqlKeys:
 
     def state(self) -> str:
         """Changes whenever a key is made or revoked."""
-        return self._database.read_now(_SCOPE, _state)
+        columns = (func.count(), func.count(api_keys.c.revoked_at), func.max(api_keys.c.created_at))
+        rows = self._database.read_now(_PUBLIC, lambda tx: tx.run(_ALL.select(api_keys, *columns)))
+        return "/".join(map(str, rows[0]))
 
     def read(self) -> tuple[ApiKey, ...]:
         """Every key, in the order of their making."""
-        return self._database.read_now(_SCOPE, _keys)
+        query = _ALL.select(api_keys, *api_keys.c).order_by(api_keys.c.created_at, api_keys.c.name)
+        rows = self._database.read_now(_PUBLIC, lambda tx: tx.run(query))
+        return tuple(ApiKey(**row._mapping) for row in rows)  # noqa: SLF001  # the public way to columns by name
 
     def add(self, key: ApiKey) -> bool:
         """Store a key unless its name is taken, or it is there already under any name; whether it was stored."""
-        return self._database.write_now(key.scope, lambda tx: tx.insert_new(api_keys, **_row(key)))
+        columns = {name: value for name, value in asdict(key).items() if name != "scope"}
+        return self._database.write_now(key.scope, lambda tx: tx.insert_new(api_keys, **columns))
 
     def revoke(self, name: str, at: str) -> bool:
         """Note when an active key was revoked; whether there was one."""
         active = _ALL.update(api_keys).where(api_keys.c.name == name, api_keys.c.revoked_at.is_(None))
-        return self._database.write_now(_SCOPE, lambda tx: tx.change(active.values(revoked_at=at))) == 1
+        return self._database.write_now(_PUBLIC, lambda tx: tx.change(active.values(revoked_at=at))) == 1
 
     def take_over(self, keys: tuple[ApiKey, ...]) -> int:
         """Store keys of another home; how many were new. One whose name is taken gets a number behind it."""
@@ -187,25 +190,6 @@ class SqlKeys:
         return stored
 
 
-def _state(tx: Transaction) -> str:
-    columns = (func.count(), func.count(api_keys.c.revoked_at), func.max(api_keys.c.created_at))
-    row = tx.run(_ALL.select(api_keys, *columns))[0]
-    return "/".join(str(value) for value in row)
-
-
-def _keys(tx: Transaction) -> tuple[ApiKey, ...]:
-    order = (api_keys.c.created_at, api_keys.c.name)
-    return tuple(_key(row) for row in tx.run(_ALL.select(api_keys, *api_keys.c).order_by(*order)))
-
-
-def _row(key: ApiKey) -> dict[str, Any]:
-    return {name: value for name, value in asdict(key).items() if name != "scope"}
-
-
-def _key(row: Any) -> ApiKey:  # a row of `api_keys`
-    return ApiKey(**dict(row._mapping))  # noqa: SLF001  # the public way to a row's columns by name
-
-
 async def common_secret(database: Database, clock: Clock, name: str, offered: str) -> str:
     """The secret of that name in the database; `offered` becomes it where there is none yet.
 
@@ -217,4 +201,4 @@ async def common_secret(database: Database, clock: Clock, name: str, offered: st
         found = tx.run(tx.select(server_secrets, server_secrets.c.value).where(server_secrets.c.name == name))
         return str(found[0].value)
 
-    return await database.write(_SCOPE, agree)
+    return await database.write(_PUBLIC, agree)
