@@ -33,7 +33,7 @@ from pincite.domain.page import Document
 from pincite.domain.plan import ReportLength
 from pincite.domain.search import Constraints, Query
 from pincite.fetch.extractors import BytesExtractor
-from pincite.library import LocalLibrary
+from pincite.library.local import LocalLibrary
 from pincite.ranking.answerable import evidence
 from pincite.ranking.ranker import Features, PassageRanker, RankedPassage, Source, logit
 from pincite.research.extractive.analyst import EXCERPTS
@@ -161,7 +161,7 @@ class Asked:
         vectors = vectors_of(settings)
         self._pages_wanted = 2 * limits.results_per_query  # as the planner asks a library
         self._extractor = BytesExtractor()
-        self._library = LocalLibrary.open(
+        self._library = LocalLibrary(
             args.work / "library",
             index_dir=settings.home / "libraries",
             extractor=self._extractor,

@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
 
 from pincite.domain.errors import NotFound
 from pincite.domain.ids import sha256_hex
@@ -34,20 +33,38 @@ _LOCK_WAIT_S = 600.0
 
 
 class LocalLibrary(AbstractContextManager["LocalLibrary"]):
-    """A searchable library. Implements ports.PageIndex, ports.Vocabulary, ports.PageSource."""
+    """A searchable library. Implements ports.PageIndex, ports.Vocabulary, ports.PageSource.
 
-    def __init__(  # one argument for each thing that is chosen outside
+    Nothing is indexed before `refresh`.
+
+    Args:
+        path: a folder of HTML, Markdown, text and other pages, a WARC, or a WACZ.
+        index_dir: where indexes are kept, one SQLite file for each library.
+        extractor: reads pages; a dataclass of JSON values when `workers` is above 0.
+        revision: changes when the extractor reads differently; all pages are then read again.
+        readers: optional packages that are here to read with; when others are, what was skipped is tried again.
+        workers: child processes that read pages; 0 reads in this process.
+        limits: bounds of reading.
+        embedder: ranks by meaning as well, and keeps the vectors it makes; None: words alone.
+
+    Errors: LibraryNotFound, InvalidInput (manifest), StorageFull. Of every method: StorageUnavailable (the index is
+        damaged).
+    """
+
+    def __init__(
         self,
         path: Path,
         *,
         index_dir: Path,
-        reading: Reading,
-        revision: str,
-        limits: SourceLimits,
+        extractor: Extractor,
+        revision: str = "",
+        readers: tuple[str, ...] = (),
+        workers: int = 2,
+        limits: SourceLimits | None = None,
         embedder: KnownVectors | None = None,
     ) -> None:
-        self._source = open_source(path, limits)
-        self._reading = reading
+        self._source = open_source(path, limits or SourceLimits())
+        self._reading = Reading(extractor, workers, readers)
         self._revision = revision
         identity = sha256_hex(str(self._source.location).encode())[:12]
         # 40 characters of the name, to know the file by; who it is says the hash.
@@ -58,43 +75,6 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
         self._embedder = embedder
         self._lookup = Lookup(self._connection, embedder)
         self._is_refreshed = False
-
-    @classmethod
-    def open(
-        cls,
-        path: Path,
-        *,
-        index_dir: Path,
-        extractor: Extractor,
-        revision: str = "",
-        readers: tuple[str, ...] = (),
-        workers: int = 2,
-        limits: SourceLimits | None = None,
-        embedder: KnownVectors | None = None,
-    ) -> Self:
-        """The library at `path`; nothing is indexed before `refresh`.
-
-        Args:
-            path: a folder of HTML, Markdown, text and other pages, a WARC, or a WACZ.
-            index_dir: where indexes are kept, one SQLite file for each library.
-            extractor: reads pages; a dataclass of JSON values when `workers` is above 0.
-            revision: changes when the extractor reads differently; all pages are then read again.
-            readers: optional packages that are here to read with; when others are, what was skipped is tried again.
-            workers: child processes that read pages; 0 reads in this process.
-            limits: bounds of reading.
-            embedder: ranks by meaning as well, and keeps the vectors it makes; None: words alone.
-
-        Errors:
-            LibraryNotFound, InvalidInput (manifest), StorageUnavailable, StorageFull.
-        """
-        return cls(
-            path,
-            index_dir=index_dir,
-            reading=Reading(extractor, workers, readers),
-            revision=revision,
-            limits=limits or SourceLimits(),
-            embedder=embedder,
-        )
 
     @property
     def name(self) -> str:
@@ -109,8 +89,7 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
     def refresh(self, progress: Progress | None = None) -> IndexReport:
         """Bring the index up to date with the files; unchanged ones are not read.
 
-        Errors:
-            LibraryNotFound, ArchiveCorrupt, InvalidInput, Locked, StorageUnavailable, StorageFull.
+        Errors: LibraryNotFound, ArchiveCorrupt, InvalidInput, Locked, StorageFull.
         """
         # The source is read again under the lock: it may have changed, and another process may have done the work.
         with writer_lock(self._file, _LOCK_WAIT_S), mapped(self._file):
@@ -136,9 +115,6 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
 
         Args:
             progress: is told how many of how many are done; what it raises ends the work, and what was made stays.
-
-        Errors:
-            StorageUnavailable: the index is damaged.
         """
         if self._embedder is None:
             return 0
@@ -154,20 +130,12 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
         return made
 
     def search(self, query: Query) -> tuple[PageHit, ...]:
-        """The best pages, best first, within the query's domain lists and dates.
-
-        Errors:
-            StorageUnavailable: the index is damaged.
-        """
+        """The best pages, best first, within the query's domain lists and dates."""
         with self._lock, mapped(self._file):
             return self._lookup.pages(query)
 
     def survey(self, text: str) -> Survey:
-        """What the library knows of the words of a question: frequencies, words that are likely typos.
-
-        Errors:
-            StorageUnavailable: the index is damaged.
-        """
+        """What the library knows of the words of a question: frequencies, words that are likely typos."""
         with self._lock, mapped(self._file):
             return survey(self._connection, text)
 
@@ -185,9 +153,7 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
     def page(self, url: str) -> LibraryPage:
         """The page as stored in the folder or archive; another spelling of its address finds it too.
 
-        Errors:
-            NotFound: no page of the library has this address, or its file is gone.
-            ArchiveCorrupt: the archive changed or is damaged.
+        Errors: NotFound (no page of the library has this address, or its file is gone), ArchiveCorrupt (it changed).
         """
         with self._lock, mapped(self._file):
             row = self._connection.execute(
@@ -212,11 +178,7 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
         )
 
     def reading(self, url: str, body_sha256: str) -> Document | None:
-        """What was read out of these bytes when the page was indexed by the extractor in use, or None.
-
-        Errors:
-            StorageUnavailable: the index is damaged.
-        """
+        """What was read out of these bytes when the page was indexed by the extractor in use, or None."""
         # Before a refresh nobody knows whether another extractor read the page.
         if not self._is_refreshed:
             return None
@@ -227,32 +189,23 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
         return None if row is None else stored_reading(row[0])
 
     def cut_passages(self, document_id: str) -> tuple[CutPassage, ...] | None:
-        """The passages of a document that was read out of a page of this library, or None.
-
-        Errors:
-            StorageUnavailable: the index is damaged.
-        """
+        """The passages of a document that was read out of a page of this library, or None."""
         with self._lock, mapped(self._file):
             rows = self._connection.execute(
                 'SELECT start, "end", kind, section, label, headings, body FROM passages WHERE page_id ='
                 " (SELECT page_id FROM pages WHERE document_id = ? LIMIT 1) ORDER BY passage_id",
                 (document_id,),
             ).fetchall()
-        return (
-            tuple(
-                CutPassage(Draft(start, end, PassageKind(kind), tuple(json.loads(section)), label), headings, body)
-                for start, end, kind, section, label, headings, body in rows
-            )
-            or None
+        passages = (
+            CutPassage(Draft(start, end, PassageKind(kind), tuple(json.loads(section)), label), headings, body)
+            for start, end, kind, section, label, headings, body in rows
         )
+        return tuple(passages) or None
 
     def passages_near(self, document_id: str, wanted: Sequence[float]) -> dict[int, float]:
         """How near the passages of a page are to a vector, by where they begin.
 
         Only those that open sections while the vectors of others are not made; none without theirs.
-
-        Errors:
-            StorageUnavailable: the index is damaged.
         """
         with self._lock, mapped(self._file):
             return self._lookup.passages_near(document_id, wanted)

@@ -171,21 +171,21 @@ def state(connection: sqlite3.Connection, limit: int) -> IndexReport:
     rows = "SELECT place, reason, detail FROM skipped WHERE is_ignored = ? ORDER BY rowid LIMIT ?"
     skipped = connection.execute(rows, (0, limit)).fetchall()
     ignored = connection.execute(rows, (1, limit)).fetchall()
-    count = "SELECT count(*) FROM skipped WHERE is_ignored = ?"
+    # Pages are counted in two indexes: the rows themselves hold whole texts.
+    pages, passages, all_ignored, all_skipped = connection.execute(
+        "SELECT (SELECT count(*) FROM pages) - (SELECT count(*) FROM pages WHERE is_current = 0),"
+        " (SELECT count(*) FROM passages), (SELECT count(*) FROM skipped WHERE is_ignored = 1),"
+        " (SELECT count(*) FROM skipped WHERE is_ignored = 0)"
+    ).fetchone()
     return IndexReport(
-        # Counted in two indexes: the rows themselves hold whole texts.
-        pages=int(
-            connection.execute(
-                "SELECT (SELECT count(*) FROM pages) - (SELECT count(*) FROM pages WHERE is_current = 0)"
-            ).fetchone()[0]
-        ),
-        passages=int(connection.execute("SELECT count(*) FROM passages").fetchone()[0]),
+        pages=pages,
+        passages=passages,
         added=0,
         removed=0,
         unchanged=0,
-        ignored=int(connection.execute(count, (1,)).fetchone()[0]),
+        ignored=all_ignored,
         seconds=0.0,
-        skipped_total=int(connection.execute(count, (0,)).fetchone()[0]),
+        skipped_total=all_skipped,
         skipped=tuple(Skipped(*row) for row in skipped),
         ignored_files=tuple(Skipped(*row) for row in ignored),
     )

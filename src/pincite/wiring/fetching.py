@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pincite.fetch.client import SiteSessions
     from pincite.fetch.service import FetchService
     from pincite.fetch.shared_pages import Intake
-    from pincite.library import LocalLibrary
+    from pincite.library.local import LocalLibrary
     from pincite.ports import Cache, Clock, DocumentStore, Extractor, Fetch, FetchBackend, WebArchive
     from pincite.runtime.concurrency import ResourcePool
     from pincite.runtime.ledger import BudgetAccount

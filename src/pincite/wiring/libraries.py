@@ -26,7 +26,7 @@ from pincite.wiring.registry import EMBEDDERS, RERANKERS, load
 from pincite.wiring.sources import Sources, bundled_vectors, is_bundled, remember_library
 
 if TYPE_CHECKING:
-    from pincite.library import LocalLibrary
+    from pincite.library.local import LocalLibrary
     from pincite.ranking.passages import CutPassage, KnownPassages
     from pincite.ranking.ranker import PassageRanker
     from pincite.ranking.vectors import KeptVectors
@@ -177,9 +177,9 @@ def learn_shipped(vectors: "KeptVectors | None", embedder: str | None) -> None:
 
 def _library(path: Path, settings: Settings) -> "LocalLibrary":
     from pincite.fetch.extractors import BytesExtractor, optional_readers
-    from pincite.library import LocalLibrary
+    from pincite.library.local import LocalLibrary
 
-    return LocalLibrary.open(
+    return LocalLibrary(
         path,
         index_dir=settings.home / "libraries",
         extractor=BytesExtractor(),

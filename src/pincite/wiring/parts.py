@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from pincite.domain.records import RunRecord
     from pincite.domain.report import Report
     from pincite.fetch.service import FetchService
-    from pincite.library import LocalLibrary
+    from pincite.library.local import LocalLibrary
     from pincite.ports import EventSink, Exporter, Fetch, Judge, LanguageModel, Ledger, ModelCalls, Search, WebArchive
     from pincite.ranking.ranker import PassageRanker
     from pincite.research.service import ResearchService

@@ -22,7 +22,7 @@ from pincite.wiring.registry import PROVIDERS, load
 from pincite.wiring.sources import AUTO, LOCAL
 
 if TYPE_CHECKING:
-    from pincite.library import LocalLibrary
+    from pincite.library.local import LocalLibrary
     from pincite.runtime.limiter import SharedLimiter
     from pincite.search.catalogue import ProviderCard, Terms
     from pincite.search.health import SharedHealth

@@ -27,7 +27,7 @@ from pincite.exports.bundle import Bundle
 from pincite.exports.codec import load_report
 from pincite.exports.passages import PassagesOnly
 from pincite.exports.wacz import ARCHIVE, CAPTURES, DOCUMENTS, PACKAGE, PACKAGE_DIGEST, REPORT, render_bundle, zip_bytes
-from pincite.library import LocalLibrary
+from pincite.library.local import LocalLibrary
 from pincite.settings import load_settings
 from pincite.testing.reports import SampleReport
 from pincite.wiring.checking import check_stored_report
@@ -115,7 +115,7 @@ def test_its_records_are_whole_and_say_what_they_are(sample: SampleReport, data:
 def test_a_library_reads_the_pages_of_a_bundle(sample: SampleReport, data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "x.wacz"
     path.write_bytes(data)
-    with LocalLibrary.open(path, index_dir=tmp_path / "index", extractor=TinyExtractor(), workers=0) as library:
+    with LocalLibrary(path, index_dir=tmp_path / "index", extractor=TinyExtractor(), workers=0) as library:
         assert library.refresh().pages >= 1
         for url in library.urls():
             held = {s.body for s in sample.snapshots.values() if s.final_url == url}

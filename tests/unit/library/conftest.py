@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.fakes.extractor import TinyExtractor
 
-from pincite.library import LocalLibrary
+from pincite.library.local import LocalLibrary
 
 Open = Callable[..., LocalLibrary]
 
@@ -20,7 +20,7 @@ def open_library(tmp_path: Path) -> Iterator[Open]:
         def make(
             path: Path, *, workers: int = 0, extractor: TinyExtractor | None = None, **more: object
         ) -> LocalLibrary:
-            library = LocalLibrary.open(
+            library = LocalLibrary(
                 path,
                 index_dir=tmp_path / "indexes",
                 extractor=extractor or TinyExtractor(),

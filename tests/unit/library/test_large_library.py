@@ -7,7 +7,7 @@ import pytest
 from tests.fakes.extractor import TinyExtractor
 
 from pincite.domain.search import Query
-from pincite.library import LocalLibrary
+from pincite.library.local import LocalLibrary
 from pincite.testing.web import html
 
 PAGES = 20_000
@@ -30,7 +30,7 @@ def test_twenty_thousand_pages(tmp_path: Path) -> None:
                 f"WARC-Date: 2026-01-01T00:00:00Z\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\n\r\n"
             )
             out.write(head.encode() + body + b"\r\n\r\n")
-    with LocalLibrary.open(archive, index_dir=tmp_path / "index", extractor=TinyExtractor(), workers=0) as library:
+    with LocalLibrary(archive, index_dir=tmp_path / "index", extractor=TinyExtractor(), workers=0) as library:
         assert library.refresh().pages == PAGES
         spent = []
         for number in (7, 4_321, 19_998):

@@ -6,7 +6,7 @@ import pytest
 
 from pincite.domain.library import ListedPage
 from pincite.fetch.extractors import BytesExtractor
-from pincite.library import LocalLibrary
+from pincite.library.local import LocalLibrary
 from pincite.library.schema import stated_addresses
 from pincite.testing.web import html, write_warc
 
@@ -50,7 +50,7 @@ def test_a_library_lists_its_pages(tmp_path: Path) -> None:
     words = "The Havel Wind Park opened in March 2019 and makes 398 MW."
     (folder / "park.md").write_text(f"# Park\n\nSource: {URL}\n\n{words}\n", encoding="utf-8")
     write_warc(folder / "pages.warc.gz", {"https://a.example/p": html("Page P", words)})
-    with LocalLibrary.open(folder, index_dir=tmp_path / "index", extractor=BytesExtractor(), workers=0) as library:
+    with LocalLibrary(folder, index_dir=tmp_path / "index", extractor=BytesExtractor(), workers=0) as library:
         library.refresh()
         assert library.listing() == (
             ListedPage("https://a.example/p", "Page P"),

@@ -25,7 +25,7 @@ from pincite.domain.errors import (
 )
 from pincite.domain.ids import sha256_hex
 from pincite.domain.search import Constraints, Query
-from pincite.library import LocalLibrary
+from pincite.library.local import LocalLibrary
 from pincite.library.records import MANIFEST_NAME, SourceLimits
 from pincite.library.schema import writer_lock
 from pincite.ranking.passages import cut_passages
@@ -347,9 +347,9 @@ def test_a_killed_indexer_leaves_an_index_that_goes_on(folder: Path, open_librar
     for number in range(250):
         (folder / f"page{number:03}.html").write_bytes(html(f"Page {number}", f"Number {number} of many."))
     script = (
-        "import os, sys\nfrom pathlib import Path\nfrom pincite.library import LocalLibrary\n"
+        "import os, sys\nfrom pathlib import Path\nfrom pincite.library.local import LocalLibrary\n"
         "from tests.fakes.extractor import TinyExtractor\n"
-        f"lib = LocalLibrary.open(Path({str(folder)!r}), index_dir=Path({str(tmp_path / 'indexes')!r}),"
+        f"lib = LocalLibrary(Path({str(folder)!r}), index_dir=Path({str(tmp_path / 'indexes')!r}),"
         " extractor=TinyExtractor(), workers=0)\n"
         "lib.refresh(lambda count, place: os._exit(9) if count == 150 else None)\n"
     )

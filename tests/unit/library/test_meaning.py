@@ -8,7 +8,7 @@ import pytest
 from tests.fakes.extractor import TinyExtractor
 
 from pincite.domain.search import Query
-from pincite.library import LocalLibrary
+from pincite.library.local import LocalLibrary
 from pincite.library.vectors import VectorFile
 from pincite.ports import Embedder
 from pincite.ranking.ranker import READ, PassageRanker, Source
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 def opened(folder: Path, embedder: Embedder | None) -> LocalLibrary:
     home = folder.parent / "index"
     kept = None if embedder is None else KeptVectors(embedder, VectorFile(home / "vectors.sqlite"))
-    library = LocalLibrary.open(folder, index_dir=home, extractor=TinyExtractor(), workers=0, embedder=kept)
+    library = LocalLibrary(folder, index_dir=home, extractor=TinyExtractor(), workers=0, embedder=kept)
     library.refresh()
     return library
 

@@ -14,7 +14,7 @@ from pincite.domain.search import Query
 from pincite.embeddings.local import MiniLm
 from pincite.engine import Engine
 from pincite.fetch.extractors import BytesExtractor
-from pincite.library import LocalLibrary
+from pincite.library.local import LocalLibrary
 from pincite.library.vectors import VectorFile
 from pincite.ranking.vectors import KeptVectors
 from pincite.testing.judges import WordEmbedder
@@ -131,7 +131,7 @@ def test_a_snippet_of_an_entry_keeps_its_term(made: Made) -> None:
 
 
 def opened(folder: Path, embedder: KeptVectors | None) -> LocalLibrary:
-    return LocalLibrary.open(
+    return LocalLibrary(
         folder, index_dir=folder.parent / "index", extractor=BytesExtractor(), workers=0, embedder=embedder
     )
 

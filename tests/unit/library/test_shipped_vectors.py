@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pincite.fetch.extractors import BytesExtractor
-from pincite.library import LocalLibrary
+from pincite.library.local import LocalLibrary
 from pincite.library.vectors import VectorFile, packed, unpacked
 from pincite.ranking.ranker import dot
 from pincite.ranking.vectors import KeptVectors
@@ -58,7 +58,7 @@ def test_the_bundled_library_comes_with_its_vectors(tmp_path: Path) -> None:
     assert not (tmp_path / "vectors.sqlite").exists()
     learn_shipped(kept, "minilm")
     assert is_bundled(bundled_library())
-    with LocalLibrary.open(bundled_library(), index_dir=tmp_path, extractor=BytesExtractor(), workers=0) as library:
+    with LocalLibrary(bundled_library(), index_dir=tmp_path, extractor=BytesExtractor(), workers=0) as library:
         library.refresh()
         rows = library._connection.execute("SELECT vector_key FROM passages").fetchall()
     keys = {key for (key,) in rows}

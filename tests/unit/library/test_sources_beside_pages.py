@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pincite.library import LocalLibrary
+from pincite.library.local import LocalLibrary
 from pincite.testing.web import html
 
 Open = Callable[..., LocalLibrary]

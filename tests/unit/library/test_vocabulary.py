@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pincite.library import LocalLibrary
+from pincite.library.local import LocalLibrary
 from pincite.library.spelling import page_words
 
 PAGES = {

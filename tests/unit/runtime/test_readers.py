@@ -20,7 +20,7 @@ from pincite.domain.codec import to_json
 from pincite.domain.errors import EmptyContent, InvalidInput, ParseError, TooLarge, UnsupportedContentType
 from pincite.domain.page import Block, BlockKind, CellSpan, Document, Mark, MarkKind
 from pincite.fetch.extractors import READER, BytesExtractor, extract
-from pincite.library import LocalLibrary
+from pincite.library.local import LocalLibrary
 from pincite.library.reading import Unread, prepare, read_all
 from pincite.library.records import RawPage
 from pincite.runtime.reader_process import MAX_REPLY_BYTES, pack, unpack
@@ -210,7 +210,7 @@ def test_no_answer_stops_the_index_of_a_library(
 
     monkeypatch.setattr(ReaderPool, "_started", started)
     (tmp_path / "page.html").write_bytes(PAGE)
-    with LocalLibrary.open(tmp_path, index_dir=tmp_path / "index", extractor=BytesExtractor(), workers=1) as library:
+    with LocalLibrary(tmp_path, index_dir=tmp_path / "index", extractor=BytesExtractor(), workers=1) as library:
         report = library.refresh()
     assert [skipped.reason for skipped in report.skipped] == ["parser_failed"]
 
