@@ -11,13 +11,9 @@ from typing import Final
 from pincite.domain.frozen import dataclass
 from pincite.domain.search import Query, SearchResult, Topic
 
-# What a query is after: decides the order of engines and how long an answer stays fresh. Rules, no model.
-#
-# The words are those that say what kind of page is wanted, not what it is about.
-
 
 class Intent(StrEnum):
-    """The kind of need behind a query."""
+    """The kind of need behind a query, by words that say what kind of page is wanted, not what it is about."""
 
     CURRENT_EVENT = "current_event"
     RESEARCH = "research"

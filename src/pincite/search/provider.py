@@ -6,6 +6,7 @@ What engines say instead of an answer is in `apis.client`; what their rows becom
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import field
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import anyio
@@ -152,6 +153,10 @@ class ApiProvider(ABC):
     def said(self, answer: Answer) -> str:
         """The engine's own words on what is wrong."""
         return error_text(answer.quiet_object())
+
+    def cost(self, query: Query, told: Decimal | None) -> Decimal:
+        """What a call came to: what the answer told, else by the list; nothing where that has no price."""
+        return told if told is not None else self.card.cost(query.depth) or Decimal(0)
 
     def response(self, query: Query, rows: Iterable[Row], extras: Extras = NOTHING_MORE) -> SearchResponse:
         """The rows as results."""

@@ -55,7 +55,6 @@ class _Capped:
         self._own = BudgetSpending(Budget(cost_usd=cap_usd))
 
     async def reserve(self, estimate: Usage) -> None:
-        """Set the estimate aside. Errors: BudgetExhausted."""
         own = Usage(cost_usd=estimate.cost_usd)
         await self._own.reserve(own)
         try:
@@ -65,12 +64,10 @@ class _Capped:
             raise
 
     async def settle(self, estimate: Usage, actual: Usage) -> None:
-        """Replace the estimate by what it came to."""
         await self._own.settle(Usage(cost_usd=estimate.cost_usd), Usage(cost_usd=actual.cost_usd))
         await self._spending.settle(estimate, actual)
 
     def caps_money(self) -> bool:
-        """Always: that is what it is for."""
         return True
 
 

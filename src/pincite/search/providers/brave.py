@@ -40,8 +40,7 @@ class Brave(ApiProvider):
         web = body if news else body.get("web") or {}
         found = web.get("results") if isinstance(web, dict) else web
         rows = self.listed(found, snippet="description", published="page_age|age")
-        extras = Extras(cost_usd=_CARD.price.of(query.depth)) if _CARD.price else Extras()
-        return self.response(query, rows, extras)
+        return self.response(query, rows, Extras(cost_usd=self.cost(query, None)))
 
     def trouble(self, answer: Answer) -> PinciteError:
         """Its codes say more than its statuses: a 429 is the rate or the month's quota."""

@@ -1,7 +1,6 @@
 """Exa: POST /search with x-api-key. Restrictions may be relaxed by the engine, so filters are re-checked here."""
 
 from datetime import UTC, datetime, time
-from decimal import Decimal
 from typing import Any, ClassVar
 
 from pincite.apis.client import Answer, ApiSettings, out_of_credit, wrong_shape
@@ -36,7 +35,9 @@ class Exa(ApiProvider):
             Row(row.get("title"), row.get("url"), _snippet(row), row.get("score"), row.get("publishedDate"))
             for row in rows_in(self.name, body["results"], "results")
         ]
-        extras = Extras(cost_usd=_cost(body, query), reason=f"exa: {', '.join(codes)}" if codes else "")
+        reported = body.get("costDollars")
+        told = money(reported.get("total")) if isinstance(reported, dict) else None
+        extras = Extras(cost_usd=self.cost(query, told), reason=f"exa: {', '.join(codes)}" if codes else "")
         return self.response(query, rows, extras)
 
     def trouble(self, answer: Answer) -> PinciteError:
@@ -82,9 +83,3 @@ def _snippet(row: Any) -> Any:
     if isinstance(highlights, list) and highlights:
         return " … ".join(text for text in highlights if isinstance(text, str))
     return row.get("summary") or row.get("text")
-
-
-def _cost(body: dict[str, Any], query: Query) -> Decimal:
-    reported = body.get("costDollars")
-    total = money(reported.get("total")) if isinstance(reported, dict) else None
-    return total if total is not None else _CARD.cost(query.depth) or Decimal(0)

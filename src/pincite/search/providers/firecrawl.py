@@ -42,7 +42,9 @@ class Firecrawl(ApiProvider):
             raise wrong_shape(self.name, "data is not an object")
         kind = "news" if query.topic is Topic.NEWS else "web"
         rows = self.listed(data.get(kind), snippet="description|snippet", published="date")
-        return self.response(query, rows, Extras(cost_usd=_cost(reply, query)))
+        return self.response(
+            query, rows, Extras(cost_usd=self.cost(query, billed(reply.get("creditsUsed"), _USD_PER_CREDIT)))
+        )
 
     def trouble(self, answer: Answer) -> PinciteError:
         """As by its statuses; 408 is its own deadline."""
@@ -92,8 +94,3 @@ def request_body(query: Query, today: date, timeout_ms: int) -> dict[str, Any]:
     if query.region:
         body["country"] = query.region[-2:].upper()
     return body
-
-
-def _cost(body: dict[str, Any], query: Query) -> Decimal:
-    told = billed(body.get("creditsUsed"), _USD_PER_CREDIT)
-    return told if told is not None else _CARD.cost(query.depth) or Decimal(0)

@@ -11,7 +11,6 @@ from pincite.search.request import is_advanced, quoted, shortened
 from pincite.search.results import Extras, billed
 
 # Country names for engines that take a name instead of a code. Source: ISO 3166-1 short names.
-
 _LISTED = (
     "ar argentina, at austria, au australia, be belgium, br brazil, ca canada, ch switzerland, cl chile, cn "
     "china, co colombia, cz czech republic, de germany, dk denmark, ee estonia, eg egypt, es spain, fi finland, "
@@ -23,7 +22,6 @@ _LISTED = (
     "kingdom, us united states, vn vietnam, za south africa"
 )
 _NAMES = {code: name for code, _, name in (entry.partition(" ") for entry in _LISTED.split(", "))}
-
 
 # List price of a credit, as dated in `search.catalogue`.
 _USD_PER_CREDIT = Decimal("0.008")
@@ -44,7 +42,9 @@ class Tavily(ApiProvider):
         answer = await self.asked(self.api.post_json("/search", request_body(query)), query)
         body = checked(answer, answer.object(), "results")
         rows = self.listed(body.get("results"), snippet="content", score="score", published="published_date")
-        extras = Extras(body.get("answer"), body.get("follow_up_questions"), _cost(body, query))
+        usage = body.get("usage")
+        told = billed(usage.get("credits") if isinstance(usage, dict) else None, _USD_PER_CREDIT)
+        extras = Extras(body.get("answer"), body.get("follow_up_questions"), self.cost(query, told))
         return self.response(query, rows, extras)
 
 
@@ -76,9 +76,3 @@ def request_body(query: Query) -> dict[str, Any]:
     if country and body["topic"] == "general":
         body["country"] = country
     return body
-
-
-def _cost(body: dict[str, Any], query: Query) -> Decimal:
-    usage = body.get("usage")
-    told = billed(usage.get("credits") if isinstance(usage, dict) else None, _USD_PER_CREDIT)
-    return told if told is not None else _CARD.cost(query.depth) or Decimal(0)
