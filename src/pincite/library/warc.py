@@ -57,7 +57,7 @@ def warc_pages(stream: BinaryIO, place: str, limits: SourceLimits) -> Iterator[R
         if held and note and note[0] == held[0]:
             page = held[1]
             held = None
-            yield _noted(page, note[1])
+            yield replace(page, note=note[1] or page.note)
             continue
         if held:
             yield held[1]
@@ -243,12 +243,6 @@ def _note(member: Member) -> tuple[str, str] | None:
     return target, ""
 
 
-def _noted(page: RawPage, note: str) -> RawPage:
-    if not note:
-        return page
-    return replace(page, note=note)
-
-
 # Pages of a WACZ: the WARC files below `archive/` of a zip, read in place.
 
 # Small archives stay in memory, larger ones go to a temporary file.
@@ -266,25 +260,20 @@ class _Window(io.RawIOBase):
         self._stream, self._start, self._size, self._position = stream, start, size, 0
 
     def readable(self) -> bool:
-        """True."""
         return True
 
     def seekable(self) -> bool:
-        """True."""
         return True
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
-        """The new position."""
         base = (0, self._position, self._size)[whence]
         self._position = min(max(base + offset, 0), self._size)
         return self._position
 
     def tell(self) -> int:
-        """The position."""
         return self._position
 
     def read(self, size: int = -1, /) -> bytes:
-        """Up to `size` bytes, all to the end for a negative size."""
         left = self._size - self._position
         wanted = left if size < 0 else min(size, left)
         self._stream.seek(self._start + self._position)

@@ -15,8 +15,6 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.model import Effort, ModelInfo, ModelUsage
 from pincite.text.tokens import token_estimate
 
-# What a model's name in the settings means: who serves it, by which protocol, with which key.
-#
 # Providers are those of pydantic-ai, by its names. Those listed here need no further package than the extra `llm`, or
 # have a setting of their own for their key; all others are built by pydantic-ai, which knows their packages and the
 # variables of the environment that they read.
@@ -181,7 +179,7 @@ def _parse_price(name: str, text: str) -> Price:
     return Price(values[0], values[1], values[2] if len(values) == 3 else values[0])
 
 
-# What calls cost: the user's table first, then the list of genai-prices. Offline; an unknown price stays unknown.
+# Costs: the user's table first, then the list of genai-prices. Offline; an unknown price stays unknown.
 
 # Providers that the list has under another name than pydantic-ai.
 _LISTED_AS: Final = {

@@ -18,9 +18,6 @@ from pincite.runtime.system import too_many_open_files
 if TYPE_CHECKING:
     import httpx2
 
-
-# The HTTP client under the providers' SDKs: no redirects, no proxies of the environment, a cap on what comes back.
-
 # An answer of 400,000 characters, escaped, and the rest of the protocol around it.
 MAX_BODY_BYTES: Final = 4_000_000
 # A provider that does not take a connection within it is away; the next model is asked.
@@ -28,7 +25,10 @@ CONNECT_S: Final = 10.0
 
 
 def model_http_client(timeout_s: float) -> "httpx2.AsyncClient":
-    """A client for the origins of the settings. Whoever opens it closes it."""
+    """A client for the origins of the settings, without redirects and proxies of the environment, its answers capped.
+
+    Whoever opens it closes it.
+    """
     import httpx2
 
     class Capped(httpx2.AsyncByteStream):

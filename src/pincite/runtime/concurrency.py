@@ -149,7 +149,6 @@ class _Wanted(Generic[T]):
                 await self._service.__aexit__(None, None, None)
 
     def release(self) -> None:
-        """Have the service closed."""
         self._released.set()
 
     def give_up(self) -> None:

@@ -44,7 +44,6 @@ class _Worker:
     pages: int = 0
 
     def ask(self, meta: bytes, body: bytes) -> bytes | None:
-        """The reply, or None when the process ended instead."""
         requests, replies = self.process.stdin, self.process.stdout
         if requests is None or replies is None:
             return None
@@ -59,7 +58,6 @@ class _Worker:
             return None
 
     def stop(self) -> None:
-        """End the process and give its pipes back."""
         self.process.kill()
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
@@ -236,7 +234,6 @@ class _Watch:
         self._look_in(deadline_s)
 
     def stop(self) -> None:
-        """Look no more."""
         self._ended.set()
         self._timer.cancel()
 

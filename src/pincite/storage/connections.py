@@ -96,60 +96,47 @@ class RetryPolicy:
 
         Errors: what `attempt` raises, at the latest after the wait and one more try.
         """
-        wait = _Wait(self)
+        until_s, pause_s = self._until_s(), _FIRST_PAUSE_S
         while True:
             try:
                 return self._answered(attempt())
             except StorageUnavailable as error:
-                if (pause_s := wait.pause_s(error, may_repeat())) is None:
+                if not self._again(error, may_repeat(), pause_s, until_s):
                     raise
             self._sleep(pause_s)
+            pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
 
     async def run_async(self, attempt: Callable[[], Awaitable[T]], may_repeat: Callable[[], bool]) -> T:
         """As `run`; a task that is cancelled while it waits stops waiting."""
-        wait = _Wait(self)
+        until_s, pause_s = self._until_s(), _FIRST_PAUSE_S
         while True:
             try:
                 return self._answered(await attempt())
             except StorageUnavailable as error:
-                if (pause_s := wait.pause_s(error, may_repeat())) is None:
+                if not self._again(error, may_repeat(), pause_s, until_s):
                     raise
             await anyio.sleep(pause_s)
+            pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
 
     def _answered(self, value: T) -> T:
         self._in_vain_until_s = float("-inf")  # it is back: worth waiting for again
         return value
 
-    def until_s(self) -> float:
+    def _until_s(self) -> float:
         """Until when somebody who begins to wait now may wait."""
         now_s = self._now_s()
         return now_s if now_s < self._in_vain_until_s else now_s + self._wait_s
 
-    def has_time_for(self, pause_s: float, until_s: float) -> bool:
-        """Whether such a pause ends in time; that it does not is remembered."""
+    def _again(self, error: StorageUnavailable, may_repeat: bool, pause_s: float, until_s: float) -> bool:
+        """Whether it is worth another try after such a pause, and that ends in time; that it does not is remembered."""
+        if error.reason not in _COMING_BACK or not may_repeat:
+            return False
         now_s = self._now_s()
         if now_s + pause_s <= until_s:
             return True
         if now_s >= self._in_vain_until_s:
             self._in_vain_until_s = now_s + self._wait_s
         return False
-
-
-class _Wait:
-    """One caller's wait."""
-
-    def __init__(self, retries: RetryPolicy) -> None:
-        self._retries = retries
-        self._until_s = retries.until_s()
-        self._next_s = _FIRST_PAUSE_S
-
-    def pause_s(self, error: StorageUnavailable, may_repeat: bool) -> float | None:
-        """How long to pause before the next try; None where there is none."""
-        pause_s = self._next_s
-        if error.reason not in _COMING_BACK or not may_repeat or not self._retries.has_time_for(pause_s, self._until_s):
-            return None
-        self._next_s = min(pause_s * 2, _LONGEST_PAUSE_S)
-        return pause_s
 
 
 def database_url(place: str | Path) -> URL:

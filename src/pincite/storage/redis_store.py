@@ -1,6 +1,7 @@
 """Limits, breakers and the cache in Redis or Valkey, behind the same ports as in the database.
 
-Reached by its own protocol, or by Upstash's REST API. Both run several commands in one trip.
+Reached by its own protocol, or by Upstash's REST API. Both run several commands in one trip, and everything sent is
+text, so that both ways keep the same bytes.
 """
 
 import base64
@@ -20,10 +21,6 @@ from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
 from pincite.runtime.limiter import Ask
 from pincite.runtime.system import SystemClock, needing
 from pincite.runtime.telemetry import count_cache_read
-
-# Ways to a Redis or Valkey: its own protocol, or Upstash's REST API. Both run several commands in one trip.
-#
-# Everything sent is text, so that both ways keep the same bytes.
 
 Command: TypeAlias = Sequence[str | int | float]
 

@@ -12,8 +12,6 @@ from pincite.domain.errors import InvalidUrl
 from pincite.urls.parse import LOCAL_SCHEME, ParsedUrl, decode, is_public_suffix, parse_url, query_value
 from pincite.urls.policy import vet_url
 
-# Names that say where a visitor came from and nothing about the page: facts about the web, kept as one table.
-#
 # Ambiguous names (`ref`, `source`, `id`, `s`, `sid`, `cid`, `clickid`) are content unless a site's row says otherwise.
 
 _NAMES = """
@@ -31,8 +29,8 @@ _NAMES = """
 """
 TRACKING_NAMES = frozenset(_NAMES.split())
 TRACKING_PREFIXES = ("utm_", "mtm_", "hsa_", "itm_", "bsft_", "pk_", "matomo_", "piwik_")
-SESSION_NAMES = frozenset({"phpsessid", "jsessionid", "asp.net_sessionid", "cfid", "cftoken"})
-SESSION_PREFIXES = ("aspsessionid",)
+_LEFT_OUT = TRACKING_NAMES | {"phpsessid", "jsessionid", "asp.net_sessionid", "cfid", "cftoken"}
+_LEFT_OUT_PREFIXES = (*TRACKING_PREFIXES, "aspsessionid")
 
 # What single sites add to a link that names the same page. Keys are hosts without `www.`; subdomains count.
 SITE_NAMES = {
@@ -77,12 +75,7 @@ GIT_HOSTS = frozenset({"github.com", "gitlab.com", "bitbucket.org", "codeberg.or
 def is_tracking(name: str) -> bool:
     """Whether a query parameter of this name never changes what the page says."""
     name = name.lower()
-    return (
-        name in TRACKING_NAMES
-        or name in SESSION_NAMES
-        or name.startswith(TRACKING_PREFIXES)
-        or name.startswith(SESSION_PREFIXES)
-    )
+    return name in _LEFT_OUT or name.startswith(_LEFT_OUT_PREFIXES)
 
 
 # Links that only lead to another link: redirectors of search engines and social sites, AMP caches and viewers.

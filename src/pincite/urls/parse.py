@@ -1,6 +1,7 @@
 """One URL parser for checking and for sending (ada, which follows the WHATWG standard), and names of hosts.
 
-Registrable domains go by the Public Suffix List.
+Anything that decides about a URL works on a `ParsedUrl`, and what is sent is its `href`. Registrable domains go by the
+Public Suffix List.
 """
 
 from collections.abc import Iterable
@@ -17,10 +18,6 @@ from pincite.domain.frozen import dataclass
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
 
-
-# One URL parser for checking and for sending: ada, which follows the WHATWG standard.
-#
-# Anything that decides about a URL works on a `ParsedUrl`, and what is sent is its `href`.
 
 # Pages of local libraries without a published address are `local:NAME/path`: no URL, never fetched.
 LOCAL_SCHEME = "local:"

@@ -1,4 +1,7 @@
-"""What may be fetched, judged by the URL alone (and by addresses, where the caller has them), and how much may stay."""
+"""What may be fetched, judged by the URL alone (and by addresses, where the caller has them), and how much may stay.
+
+DNS answers are vetted by the resolver and again at the socket; this module never asks for one.
+"""
 
 import re
 import unicodedata
@@ -13,10 +16,6 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.page import Kept, Snapshot
 from pincite.urls.addresses import AddressPolicy
 from pincite.urls.parse import ParsedUrl, host_matches, parse_url
-
-# What may be fetched, judged by the URL alone (and by addresses, where the caller has them).
-#
-# DNS answers are vetted by the resolver and again at the socket; this module never asks for one.
 
 # Those of the web, and those that web servers use beside them; others are mail, databases, consoles: a request there
 # can do more than read.
