@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 import openai
 import pytest
+from tests.fakes.embedder import WordEmbedder
 from tests.fakes.loopback import QuietHandler, serving_at
 
 from pincite.domain.errors import (
@@ -25,7 +26,6 @@ from pincite.domain.errors import (
 from pincite.embeddings.endpoint import EndpointEmbedder
 from pincite.embeddings.local import CentredEmbedder, FolderEmbedder
 from pincite.ports import Embedder
-from pincite.testing.judges import WordEmbedder
 from pincite.text.tokens import pieces, vocabulary
 from pincite.wiring.registry import EMBEDDERS, load
 

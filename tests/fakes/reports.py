@@ -1,4 +1,4 @@
-"""The sample report with hostile texts in it, in every form a block can have, and with every kind of proof."""
+"""The sample report with hostile texts in it and with every kind of proof, and a report that found nothing."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pincite.domain.evidence import JudgementLabel, Proof, RecordedJudgement, judgement_id
 from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, Section, Sentence, SentenceKind
 from pincite.domain.markdown import render_markdown
-from pincite.domain.report import PartStatus, Report, ReportGap, ReportLead, ReportPart, Summary
+from pincite.domain.report import Mode, PartStatus, Report, ReportGap, ReportLead, ReportPart, ReportStatus, Summary
 from pincite.testing.reports import sample_report
 
 _READ_AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -110,3 +110,32 @@ def proven_report() -> Report:
         ),
     )
     return replace(made, markdown=render_markdown(made))
+
+
+def empty_report() -> Report:
+    """A report that found nothing: insufficient evidence, with what was searched."""
+    report = Report(
+        run_id="run_20261121093000_0123456789ac",
+        report_id="report_0123456789abcdf0",
+        question="Who painted the Halden lighthouse?",
+        title="Who painted the Halden lighthouse?",
+        created_at=datetime(2026, 11, 21, 9, 31, tzinfo=UTC),
+        profile="quick",
+        mode=Mode.EXTRACTIVE,
+        status=ReportStatus.INSUFFICIENT_EVIDENCE,
+        summary=Summary(),
+        sections=(),
+        claims=(),
+        references=(),
+        gaps=(
+            ReportGap(
+                "Who painted the Halden lighthouse?",
+                "no page that was read answers this",
+                ("halden lighthouse painter", "who painted halden lighthouse"),
+            ),
+        ),
+        leads=(
+            ReportLead("Halden in pictures", "https://pictures.example/halden", "Photographs of Halden", "dead link"),
+        ),
+    )
+    return replace(report, markdown=render_markdown(report))

@@ -1,13 +1,10 @@
-"""Judges that say what they are told, and an embedder without a model."""
+"""Judges that say what they are told."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import sqrt
-from zlib import crc32
 
 from pincite.domain.evidence import JudgeCase, Judgement, JudgementLabel, Thresholds
-from pincite.text.tokens import is_stop, stem, words
 
 
 @dataclass
@@ -117,29 +114,3 @@ class TellTaleJudge:
         """Absent for a lie, stated for the rest, but for a share of errors."""
         labels = {case.statement: not self.lies(case.statement) for case in cases}
         return await LabelJudge(labels, self.errors).judge(cases)
-
-
-# Few enough to be quick, enough that two words of a small test seldom meet in one.
-_SIZE = 64
-
-
-class WordEmbedder:
-    """Counts the stems of a text in 64 places. `embedded` are the texts it was asked for."""
-
-    def __init__(self) -> None:
-        self.embedded: list[str] = []
-
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector of length 1 for each text."""
-        self.embedded.extend(texts)
-        return [_vector(text) for text in texts]
-
-
-def _vector(text: str) -> list[float]:
-    counts = [0.0] * _SIZE
-    for word in words(text):
-        if not is_stop(word):
-            counts[crc32(stem(word).encode()) % _SIZE] += 1.0
-    counts[0] += 0.01  # a text without a word has a direction, too
-    length = sqrt(sum(count * count for count in counts))
-    return [count / length for count in counts]

@@ -235,35 +235,6 @@ def sample_report() -> SampleReport:
     )
 
 
-def empty_report() -> Report:
-    """A report that found nothing: insufficient evidence, with what was searched."""
-    report = Report(
-        run_id="run_20261121093000_0123456789ac",
-        report_id="report_0123456789abcdf0",
-        question="Who painted the Halden lighthouse?",
-        title="Who painted the Halden lighthouse?",
-        created_at=datetime(2026, 11, 21, 9, 31, tzinfo=UTC),
-        profile="quick",
-        mode=Mode.EXTRACTIVE,
-        status=ReportStatus.INSUFFICIENT_EVIDENCE,
-        summary=Summary(),
-        sections=(),
-        claims=(),
-        references=(),
-        gaps=(
-            ReportGap(
-                "Who painted the Halden lighthouse?",
-                "no page that was read answers this",
-                ("halden lighthouse painter", "who painted halden lighthouse"),
-            ),
-        ),
-        leads=(
-            ReportLead("Halden in pictures", "https://pictures.example/halden", "Photographs of Halden", "dead link"),
-        ),
-    )
-    return replace(report, markdown=render_markdown(report))
-
-
 def _stated(claim: ReportClaim, *references: int) -> Sentence:
     mark = f" {PARTIAL_MARK}" if claim.verdict is VerdictStatus.PARTIAL else ""
     return Sentence(claim.text + mark, SentenceKind.CLAIM, (claim.id,), references)

@@ -7,10 +7,10 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 from tests.e2e.web_pages.browser import SAMPLE, WEB, Served, Site, marked, tab
-from tests.fakes.reports import report_stating
+from tests.fakes.reports import empty_report, report_stating
 from tests.fakes.stored import large_report
 
-from pincite.testing.reports import SampleReport, empty_report
+from pincite.testing.reports import SampleReport
 
 
 def test_a_run_deleted_while_it_is_open(chromium: Any, served: Served) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.fakes.proven_report import proven_report
+from tests.fakes.reports import empty_report
 
 from pincite.audit.check import CheckResult, CheckStatus, check_report
 from pincite.audit.printed import differences
@@ -26,7 +27,7 @@ from pincite.domain.markdown import (
 from pincite.domain.page import Block, BlockKind, Document, Excerpts, Snapshot
 from pincite.domain.report import SCHEMA_VERSION, PartStatus, ReportGap, ReportLead, ReportPart, ReportStatus
 from pincite.exports.codec import dump_report
-from pincite.testing.reports import SampleReport, empty_report, sample_report
+from pincite.testing.reports import SampleReport, sample_report
 
 SAMPLE = proven_report()
 RAW: dict[str, Any] = json.loads(dump_report(SAMPLE.report))

@@ -10,12 +10,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from tests.fakes.reports import HOSTILE, report_stating
+from tests.fakes.reports import HOSTILE, empty_report, report_stating
 
 from pincite.domain.markdown import ANSWER_HEADING, escape, for_terminal, one_line, render_markdown, restyle
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import Report, ReportGap, ReportLead, ReportStatus
-from pincite.testing.reports import empty_report, sample_report
+from pincite.testing.reports import sample_report
 
 GOLDEN = Path(__file__).parent / "data"
 PARSER = MarkdownIt("gfm-like")

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fakes.reports import empty_report
 
 from pincite.domain.citation import EXCERPT_CHARS, normalize_citation
 from pincite.domain.errors import Internal, InvalidInput
 from pincite.domain.evidence import Relation, VerdictStatus
 from pincite.domain.layout import Section, Sentence, SentenceKind
 from pincite.domain.report import Report, ReportStatus, Summary, broken_rules
-from pincite.testing.reports import empty_report, sample_report
+from pincite.testing.reports import sample_report
 
 CASES = json.loads((Path(__file__).parent / "data" / "citations.json").read_text(encoding="utf-8"))
 REPORT = sample_report().report

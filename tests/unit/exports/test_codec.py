@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.fakes.reports import HOSTILE, report_stating
+from tests.fakes.reports import HOSTILE, empty_report, report_stating
 
 from pincite.domain.errors import InvalidInput, SchemaMismatch
 from pincite.domain.report import SCHEMA_VERSION, Metrics
 from pincite.exports.codec import difference, dump, dump_report, load_report, parse, report_json
-from pincite.testing.reports import empty_report, sample_report
+from pincite.testing.reports import sample_report
 
 REPORT = sample_report().report
 RAW = json.loads(dump_report(REPORT))

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.fakes.reports import HOSTILE, report_stating
+from tests.fakes.reports import HOSTILE, empty_report, report_stating
 
 from pincite.domain.report import Report
 from pincite.exports.bibliography import BibtexExporter, CslJsonExporter, RisExporter, doi, keys, site
 from pincite.exports.simple import COLUMNS, CsvExporter, JsonExporter, MarkdownExporter, cell
 from pincite.ports import Exporter
-from pincite.testing.reports import empty_report, sample_report
+from pincite.testing.reports import sample_report
 
 DATA = Path(__file__).parent / "data"
 SAMPLE = sample_report()

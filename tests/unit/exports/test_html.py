@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import html as parser
-from tests.fakes.reports import HOSTILE, report_stating
+from tests.fakes.reports import HOSTILE, empty_report, report_stating
 
 from pincite.domain.markdown import without_controls
 from pincite.domain.page import Block, BlockKind, Document, excerpts_of
 from pincite.domain.report import Report, ReportEvidence, ReportStatus
 from pincite.exports.html import HtmlExporter
 from pincite.exports.passages import CONTEXT_CHARS, passage
-from pincite.testing.reports import empty_report, sample_report
+from pincite.testing.reports import sample_report
 
 SAMPLE = sample_report()
 GOLDEN = Path(__file__).parent / "data" / "report.body.html"

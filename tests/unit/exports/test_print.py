@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
-from tests.fakes.reports import HOSTILE, report_stating
+from tests.fakes.reports import HOSTILE, empty_report, report_stating
 
 from pincite.domain.errors import ExtraNotInstalled, NotFound, PinciteError, PolicyRefusal
 from pincite.domain.markdown import one_line
@@ -25,7 +25,7 @@ from pincite.exports.bibliography import BibtexExporter, CslJsonExporter, RisExp
 from pincite.exports.docx import DocxExporter
 from pincite.exports.pdf import PdfExporter, refuse
 from pincite.exports.simple import MarkdownExporter
-from pincite.testing.reports import empty_report, sample_report
+from pincite.testing.reports import sample_report
 
 SAMPLE = sample_report()
 WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
+from tests.fakes.reports import empty_report
 
 from pincite.domain.errors import NotFound, leaves
 from pincite.domain.events import Event, EventType
@@ -15,7 +16,7 @@ from pincite.domain.page import Link
 from pincite.domain.search import ProviderAttempt, SearchInfo, SearchResponse, SearchResult
 from pincite.exports import codec
 from pincite.exports.codec import dump, event_json, fetch_json, report_json, search_json
-from pincite.testing.reports import empty_report, sample_report
+from pincite.testing.reports import sample_report
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 

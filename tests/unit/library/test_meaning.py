@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.fakes.embedder import WordEmbedder
 from tests.fakes.extractor import TinyExtractor
 
 from pincite.domain.search import Query
@@ -13,7 +14,6 @@ from pincite.library.vectors import VectorFile
 from pincite.ports import Embedder
 from pincite.ranking.ranker import READ, PassageRanker, Source
 from pincite.ranking.vectors import KeptVectors
-from pincite.testing.judges import WordEmbedder
 
 pytest.importorskip("numpy")
 

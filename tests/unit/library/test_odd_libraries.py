@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fakes.embedder import WordEmbedder
 
 from pincite.domain.errors import ExtraNotInstalled
 from pincite.domain.report import Report
@@ -17,7 +18,6 @@ from pincite.fetch.extractors import BytesExtractor
 from pincite.library.local import LocalLibrary
 from pincite.library.vectors import VectorFile
 from pincite.ranking.vectors import KeptVectors
-from pincite.testing.judges import WordEmbedder
 
 LANGUAGES = {
     "en": "The ferry to the island leaves at nine in the morning and takes forty minutes.",

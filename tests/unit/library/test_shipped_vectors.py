@@ -5,13 +5,13 @@ import random
 from pathlib import Path
 
 import pytest
+from tests.fakes.embedder import WordEmbedder
 
 from pincite.fetch.extractors import BytesExtractor
 from pincite.library.local import LocalLibrary
 from pincite.library.vectors import VectorFile, packed, unpacked
 from pincite.ranking.ranker import dot
 from pincite.ranking.vectors import KeptVectors
-from pincite.testing.judges import WordEmbedder
 from pincite.wiring.libraries import learn_shipped
 from pincite.wiring.sources import bundled_library, is_bundled
 

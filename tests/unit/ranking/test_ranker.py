@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.fakes.embedder import WordEmbedder
 from tests.fakes.small_web import document_of
 
 from pincite.domain.library import Survey
@@ -12,7 +13,6 @@ from pincite.ranking.answerable import is_here, part_features, part_likelihood
 from pincite.ranking.passages import vector_key
 from pincite.ranking.ranker import PassageRanker, Ranking, Source
 from pincite.ranking.vectors import KeptVectors
-from pincite.testing.judges import WordEmbedder
 
 PAGES = {
     "https://owls.test/box": "# Owl boxes\n\nAn owl box is made of larch. It hangs six metres above the ground.",

@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 from lxml import html as parser
-from tests.fakes.reports import HOSTILE, report_stating
+from tests.fakes.reports import HOSTILE, empty_report, report_stating
 from tests.fakes.stored import keep_report, large_report
 
 from pincite.domain.events import EventType, Json, RunStatus
@@ -21,7 +21,7 @@ from pincite.surfaces.http.app import create_app
 from pincite.surfaces.http.identity import KeyRing
 from pincite.surfaces.http.service import COOKIE, LIFETIME_S, Sessions
 from pincite.surfaces.http.ui.asking import LABELS
-from pincite.testing.reports import SampleReport, empty_report, sample_report
+from pincite.testing.reports import SampleReport, sample_report
 
 AS_BROWSER = {"Accept": "text/html,application/xhtml+xml"}
 TABS = ("", "/sources", "/claims", "/conflicts", "/gaps", "/trace", "/export")
