@@ -312,7 +312,8 @@ def _by_page(ranked: Sequence[_Ranked]) -> tuple[dict[str, list[_Ranked]], dict[
     groups: dict[str, list[_Ranked]] = {}
     for item in ranked:
         groups.setdefault(item.page.url, []).append(item)
-    by_words = {url: _in_all([item.words for item in group]) for url, group in groups.items()}
+    best = {url: sorted((item.words for item in group), reverse=True)[:3] for url, group in groups.items()}
+    by_words = {url: first + _NEXT_PASSAGES * sum(next_two) for url, (first, *next_two) in best.items()}
     by_meaning = {url: max(item.near for item in group) for url, group in groups.items()}
     orders = [by_words, by_meaning] if any(by_meaning.values()) else [by_words]
     values = dict.fromkeys(groups, 0.0)
@@ -320,11 +321,6 @@ def _by_page(ranked: Sequence[_Ranked]) -> tuple[dict[str, list[_Ranked]], dict[
         for place, url in enumerate(sorted(order, key=lambda url: (-order[url], -groups[url][0].score, url))):
             values[url] += _FUSED_AFTER / (_FUSED_AFTER + place) / len(orders)
     return {url: groups[url] for url in sorted(groups, key=lambda url: (-values[url], url))}, values
-
-
-def _in_all(scores: Sequence[float]) -> float:
-    best = sorted(scores, reverse=True)
-    return best[0] + _NEXT_PASSAGES * sum(best[1:3])
 
 
 def _has_meaning(asked: _Asked) -> bool:

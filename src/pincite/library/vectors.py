@@ -47,7 +47,7 @@ class VectorFile:
                     some = keys[start : start + _AT_A_TIME]
                     marks = ",".join("?" * len(some))
                     rows = connection.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", some)  # noqa: S608  # question marks alone
-                    found.update((key, _read(blob)) for key, blob in rows)
+                    found.update((key, array("f", blob)) for key, blob in rows)
         except PinciteError:
             return found
         return found
@@ -76,12 +76,6 @@ class VectorFile:
             connection.close()
             raise
         return connection
-
-
-def _read(blob: bytes) -> Sequence[float]:
-    numbers = array("f")
-    numbers.frombytes(blob)
-    return numbers
 
 
 def packed(vectors: Mapping[bytes, Sequence[float]], made_by: str) -> bytes:

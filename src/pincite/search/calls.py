@@ -26,7 +26,7 @@ from pincite.ports import Breaker, Clock, Limiter
 from pincite.search.health import Contacts, is_offline
 from pincite.search.request import in_words
 from pincite.search.router import Engine, Route, Router
-from pincite.search.spending import Spending, call_estimate, without_price
+from pincite.search.spending import Spending, call_estimate
 
 # As `runtime.recovery.BACKOFF_S`: in all 3.5 s, after which the next engine is the better bet.
 RETRY_PAUSES_S = (0.5, 1.0, 2.0)
@@ -177,7 +177,7 @@ class Caller:
         except PinciteError as error:
             self._contacts.tell(engine.key, error)
             # Engines charge for answers, not for errors; the request itself still counts.
-            actual = without_price(estimate)
+            actual = replace(estimate, cost_usd=Decimal(0))
             raise
         finally:
             if conditions.spending is not None:

@@ -9,7 +9,7 @@ from datetime import date
 from pincite.domain.codec import to_json
 from pincite.domain.errors import InvalidInput, InvalidTopic
 from pincite.domain.ids import sha256_hex
-from pincite.domain.search import Constraints, Depth, Query
+from pincite.domain.search import Constraints, Query
 from pincite.search.catalogue import FILE_TYPE, IN_TITLE, ProviderCard
 from pincite.search.intent import KIND_WORDS
 from pincite.text.pasted import searchable
@@ -294,8 +294,3 @@ def _hash(level: str, text: str, query: Query, sources: tuple[str, ...]) -> str:
     if query.exact:  # older keys stay what they were
         shape["exact"] = list(query.exact)
     return sha256_hex(json.dumps(shape, sort_keys=True, ensure_ascii=False).encode())
-
-
-def is_advanced(query: Query) -> bool:
-    """Whether the deeper, dearer search is asked for."""
-    return query.depth is Depth.ADVANCED

@@ -1,6 +1,5 @@
 """Caps on the calls and dollars of searches, reserved before the call and settled after; and the month's pace."""
 
-from dataclasses import replace
 from decimal import Decimal
 from typing import Final, Protocol
 
@@ -25,10 +24,11 @@ class Spending(Protocol):
 
 
 class BudgetSpending:
-    """Implements `Spending` over a budget in memory, for one request or one process."""
+    """Implements `Spending` over a budget in memory, for a request or a process, perhaps within an `outer` one's."""
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, outer: Spending | None = None) -> None:
         self._budget = budget
+        self._outer = outer
         self.used = Usage()
 
     async def reserve(self, estimate: Usage) -> None:
@@ -36,44 +36,29 @@ class BudgetSpending:
         cap = self._budget.first_exceeded(self.used + estimate)
         if cap is not None:
             raise BudgetExhausted(f"the cap on {cap} does not allow this search", reason=cap)
+        # Before the outer one is asked: searches side by side must not each see the same money.
         self.used = self.used + estimate
+        if self._outer is not None:
+            try:
+                await self._outer.reserve(estimate)
+            except BudgetExhausted:
+                self.used = self.used - estimate  # the next, cheaper engine has the whole cap again
+                raise
 
     async def settle(self, estimate: Usage, actual: Usage) -> None:
         """Replace the estimate by what it came to."""
         self.used = self.used - estimate + actual
+        if self._outer is not None:
+            await self._outer.settle(estimate, actual)
 
     def caps_money(self) -> bool:
         """Whether dollars are capped."""
         return self._budget.cost_usd is not None
 
 
-class _Capped:
-    """Implements `Spending` for one search within another caller's: no more than so many dollars of it."""
-
-    def __init__(self, spending: Spending, cap_usd: Decimal) -> None:
-        self._spending = spending
-        self._own = BudgetSpending(Budget(cost_usd=cap_usd))
-
-    async def reserve(self, estimate: Usage) -> None:
-        own = Usage(cost_usd=estimate.cost_usd)
-        await self._own.reserve(own)
-        try:
-            await self._spending.reserve(estimate)
-        except BudgetExhausted:
-            await self._own.settle(own, Usage())  # the next, cheaper engine has the whole cap again
-            raise
-
-    async def settle(self, estimate: Usage, actual: Usage) -> None:
-        await self._own.settle(Usage(cost_usd=estimate.cost_usd), Usage(cost_usd=actual.cost_usd))
-        await self._spending.settle(estimate, actual)
-
-    def caps_money(self) -> bool:
-        return True
-
-
 def capped(spending: Spending, cap_usd: Decimal | None) -> Spending:
     """The same within so many dollars; as it is without such a cap."""
-    return spending if cap_usd is None else _Capped(spending, cap_usd)
+    return spending if cap_usd is None else BudgetSpending(Budget(cost_usd=cap_usd), spending)
 
 
 class RunSpending:
@@ -137,11 +122,6 @@ def call_estimate(cost_usd: Decimal | None, spending: Spending | None, provider:
             hint="Leave this provider out, or take the cap on dollars away.",
         )
     return Usage(searches=1, web_requests=1, cost_usd=cost_usd or Decimal(0))
-
-
-def without_price(usage: Usage) -> Usage:
-    """The same calls for free: what an engine that failed took."""
-    return replace(usage, cost_usd=Decimal(0))
 
 
 # The month's money for searches, coming back evenly. Only orders the engines; a hard cap is the budget's matter.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -183,50 +183,6 @@ class Transaction(Statements):
         return self._clock.now().timestamp()
 
 
-class _Attempt(Generic[T]):
-    """A transaction that may be tried more than once: until its commit begins, nothing of it has happened."""
-
-    def __init__(
-        self,
-        engine: Engine,
-        scope: str,
-        do: Callable[[Transaction], T],
-        clock: Clock,
-        *,
-        durable: bool,
-        idle: IdleConnections | None,
-    ) -> None:
-        self._idle = idle
-        self._engine = engine
-        self._scope = scope
-        self._do = do
-        self._clock = clock
-        self._durable = durable
-        self._committing = False
-
-    def __call__(self) -> T:
-        """What `do` returned, committed. Errors: as `Database.write`."""
-        with (
-            # The commit is in here, at the end of the block: from then on nobody knows whether it happened, so it is
-            # not repeated.
-            nullcontext() if self._idle is None else self._idle.counted(),
-            _our_errors(),
-            self._engine.connect().execution_options(durable=self._durable) as connection,
-            connection.begin(),
-        ):
-            value = self._do(Transaction(connection, self._scope, self._clock))
-            self._committing = True
-        return value
-
-    def may_repeat(self) -> bool:
-        """Whether it failed before the commit began."""
-        return not self._committing
-
-
-async def _in_thread(attempt: Callable[[], T], limiter: anyio.CapacityLimiter) -> T:
-    return await anyio.to_thread.run_sync(attempt, limiter=limiter)
-
-
 class Database:
     """An open database with its schema up to date. Made by `open_database`."""
 
@@ -248,8 +204,9 @@ class Database:
 
     async def read(self, scope: str, do: Callable[[Transaction], T]) -> T:
         """What `do` makes of one consistent state. Errors: Locked, StorageUnavailable, SchemaMismatch."""
-        attempt = self._attempt(self._reader, scope, do)
-        return await self._retries.run_async(partial(_in_thread, attempt, self._reading), attempt.may_repeat)
+        attempt, may_repeat = self._attempt(self._reader, scope, do)
+        in_thread = partial(anyio.to_thread.run_sync, attempt, limiter=self._reading)
+        return await self._retries.run_async(in_thread, may_repeat)
 
     async def write(self, scope: str, do: Callable[[Transaction], T], *, durable: bool = True) -> T:
         """What `do` returns once its changes are committed; when it raises, nothing has changed.
@@ -259,24 +216,39 @@ class Database:
 
         Errors: Locked, StorageFull, StorageUnavailable, SchemaMismatch, and what `do` raises.
         """
-        attempt = self._attempt(self._writer, scope, do, durable=durable)
-        return await self._retries.run_async(partial(_in_thread, attempt, self._writing), attempt.may_repeat)
+        attempt, may_repeat = self._attempt(self._writer, scope, do, durable=durable)
+        in_thread = partial(anyio.to_thread.run_sync, attempt, limiter=self._writing)
+        return await self._retries.run_async(in_thread, may_repeat)
 
     def read_now(self, scope: str, do: Callable[[Transaction], T]) -> T:
         """As `read`, in the calling thread."""
-        attempt = self._attempt(self._reader, scope, do)
-        return self._retries.run(attempt, attempt.may_repeat)
+        return self._retries.run(*self._attempt(self._reader, scope, do))
 
     def write_now(self, scope: str, do: Callable[[Transaction], T], durable: bool = True) -> T:
         """As `write`, in the calling thread."""
-        attempt = self._attempt(self._writer, scope, do, durable=durable)
-        return self._retries.run(attempt, attempt.may_repeat)
+        return self._retries.run(*self._attempt(self._writer, scope, do, durable=durable))
 
     def _attempt(
         self, engine: Engine, scope: str, do: Callable[[Transaction], T], *, durable: bool = True
-    ) -> _Attempt[T]:
-        idle = self._idle if self.is_shared else None
-        return _Attempt(engine, scope, do, self._clock, durable=durable, idle=idle)
+    ) -> tuple[Callable[[], T], Callable[[], bool]]:
+        """A transaction, and whether it may be tried again: until its commit begins, nothing of it has happened."""
+        committing = False
+
+        def attempt() -> T:
+            nonlocal committing
+            with (
+                # The commit is in here, at the end of the block: from then on nobody knows whether it happened, so it
+                # is not repeated.
+                self._idle.counted() if self.is_shared else nullcontext(),
+                _our_errors(),
+                engine.connect().execution_options(durable=durable) as connection,
+                connection.begin(),
+            ):
+                value = do(Transaction(connection, scope, self._clock))
+                committing = True
+            return value
+
+        return attempt, lambda: not committing
 
     def migrate_now(self) -> None:
         """Apply what is missing of the schema, in one transaction; a schema up to date is only looked at."""

@@ -236,15 +236,15 @@ class RedisBuckets(_Clocked):
     async def take(self, key: str, asks: Sequence[Ask]) -> float:
         """0 when all of it was taken at once from every bucket; else nothing was, and this many seconds are short."""
         flat = [f"{amount:.9f}" for ask in asks for amount in (ask.cost_s, ask.room_s)]
-        return float(await self._script(_TAKE, _bucket(key), *flat))
+        return float(await self._script(_TAKE, f"{PREFIX}:bucket:{key}", *flat))
 
     async def push_back(self, key: str, wait_s: float) -> None:
         """Nobody takes anything for `wait_s`; a shorter push-back never shortens a longer one."""
-        await self._script(_PUSH_BACK, _bucket(key), wait_s)
+        await self._script(_PUSH_BACK, f"{PREFIX}:bucket:{key}", wait_s)
 
     async def give_back(self, key: str, asks: Sequence[Ask]) -> None:
         """Put back what was taken and not used."""
-        back = [("HINCRBYFLOAT", _bucket(key), n, f"{-ask.cost_s:.9f}") for n, ask in enumerate(asks, 1)]
+        back = [("HINCRBYFLOAT", f"{PREFIX}:bucket:{key}", n, f"{-ask.cost_s:.9f}") for n, ask in enumerate(asks, 1)]
         if back:
             await self._link.run(*back)
 
@@ -258,14 +258,14 @@ class RedisBreaker(_Clocked):
 
     async def allow(self, key: str) -> bool:
         """Whether a call may go out now; while open, one probe of all workers after each cool-down."""
-        return bool(await self._script(_ALLOW, _breaker(key), self._rules.cool_down_s))
+        return bool(await self._script(_ALLOW, f"{PREFIX}:breaker:{key}", self._rules.cool_down_s))
 
     async def record(self, key: str, ok: bool) -> None:
         """Count a failure or close the breaker."""
         if ok:
-            await self._link.run(("DEL", _breaker(key)))
+            await self._link.run(("DEL", f"{PREFIX}:breaker:{key}"))
         else:
-            await self._script(_FAILED, _breaker(key), *astuple(self._rules))
+            await self._script(_FAILED, f"{PREFIX}:breaker:{key}", *astuple(self._rules))
 
 
 class RedisCache(_Clocked):
@@ -344,14 +344,6 @@ class RedisCache(_Clocked):
 
     def _lease_key(self, namespace: str, key: str) -> str:
         return f"{PREFIX}:lease:{self._place}:{quote(namespace, safe='')}:{key}"
-
-
-def _bucket(key: str) -> str:
-    return f"{PREFIX}:bucket:{key}"
-
-
-def _breaker(key: str) -> str:
-    return f"{PREFIX}:breaker:{key}"
 
 
 def _text(entry: Entry) -> str:

@@ -4,10 +4,10 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from pincite.apis.client import ApiSettings
-from pincite.domain.search import Query, SearchResponse, Topic
+from pincite.domain.search import Depth, Query, SearchResponse, Topic
 from pincite.search.catalogue import CATALOGUE
 from pincite.search.provider import ApiProvider, Surroundings, checked, key_of
-from pincite.search.request import is_advanced, quoted, shortened
+from pincite.search.request import quoted, shortened
 from pincite.search.results import Extras, billed
 
 # Country names for engines that take a name instead of a code. Source: ISO 3166-1 short names.
@@ -54,7 +54,7 @@ def request_body(query: Query) -> dict[str, Any]:
     body: dict[str, Any] = {
         "query": shortened(quoted(query, _CARD.query_chars).text, _CARD.query_chars),
         "max_results": min(query.max_results, _CARD.max_results),
-        "search_depth": "advanced" if is_advanced(query) else "basic",
+        "search_depth": "advanced" if query.depth is Depth.ADVANCED else "basic",
         "topic": "news" if query.topic is Topic.NEWS else "general",
         "include_answer": query.include_answer,
         "include_raw_content": False,
