@@ -33,12 +33,35 @@ DEFAULT_RULES = BreakerRules()
 
 
 @dataclass(slots=True)
-class _State:
+class BreakerState:
+    """What is counted of one key: `open_until` is, while it is closed, when the counting began."""
+
     failures: int = 0
-    since: float = 0.0
     opened: int = 0
     open_until: float = 0.0
     probe_until: float = 0.0
+
+    def allows(self, now: float, rules: BreakerRules) -> bool:
+        """Whether a call may go out now; while open, one probe after each cool-down."""
+        if not self.opened:
+            return True
+        if now < self.open_until or now < self.probe_until:
+            return False
+        self.probe_until = now + rules.cool_down_s  # a probe that never reports back is not waited for longer
+        return True
+
+    def failed(self, now: float, rules: BreakerRules) -> bool:
+        """Count a failure; whether that opened it."""
+        # Once it has been open, every failure counts until a probe succeeds.
+        if not self.opened and (not self.failures or now - self.open_until > rules.within_s):
+            self.failures, self.open_until = 0, now
+        self.failures += 1
+        if self.failures < rules.failures and not self.opened:
+            return False
+        self.open_until = now + rules.pause_s(self.opened)
+        self.opened += 1
+        self.probe_until = 0.0
+        return True
 
 
 class MemoryBreaker:
@@ -47,35 +70,21 @@ class MemoryBreaker:
     def __init__(self, clock: Clock, rules: BreakerRules = DEFAULT_RULES) -> None:
         self._clock = clock
         self._rules = rules
-        self._states: OrderedDict[str, _State] = OrderedDict()
+        self._states: OrderedDict[str, BreakerState] = OrderedDict()
 
     async def allow(self, key: str) -> bool:
         """Whether a call may go out now; while open, one probe after each cool-down."""
         state = self._states.get(key)
-        if state is None or not state.opened:
-            return True
-        now = self._clock.monotonic_s()
-        if now < state.open_until or now < state.probe_until:
-            return False
-        state.probe_until = now + self._rules.cool_down_s  # a probe that never reports back is not waited for longer
-        return True
+        return state is None or state.allows(self._clock.monotonic_s(), self._rules)
 
     async def record(self, key: str, ok: bool) -> None:
         """Count a failure or close the breaker."""
         if ok:
             self._states.pop(key, None)
             return
-        state = self._states.setdefault(key, _State())
+        state = self._states.setdefault(key, BreakerState())
         self._states.move_to_end(key)
         if len(self._states) > _MAX_KEYS:
             self._states.popitem(last=False)
-        now = self._clock.monotonic_s()
-        # Once it has been open, every failure counts until a probe succeeds.
-        if not state.opened and (not state.failures or now - state.since > self._rules.within_s):
-            state.failures, state.since = 0, now
-        state.failures += 1
-        if state.failures >= self._rules.failures or state.opened:
-            state.open_until = now + self._rules.pause_s(state.opened)
-            state.opened += 1
-            state.probe_until = 0.0
+        if state.failed(self._clock.monotonic_s(), self._rules):
             METER.add(BREAKERS, 1)

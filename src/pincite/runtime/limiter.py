@@ -68,10 +68,10 @@ def within(calls: float, per_s: float) -> Rate:
 # came later. Only the head of a line asks the bucket, and then sleeps for as long as it was told to, so that many
 # waiters are no storm of questions. A cancelled waiter has taken nothing.
 #
-# The buckets are behind `Buckets`: in this process, one atomic statement on a database, one short script on Redis.
+# The buckets are behind `Buckets`: in this process, a row of a database, one short script on Redis.
 
-# Room for the arithmetic of floating-point times.
-_SLACK_S: Final = 1e-9
+# What the arithmetic of floating-point times may be off by: those of a wall clock have ten digits before the point.
+_SLACK_S: Final = 1e-6
 # Rounding may leave a wait of nothing at all, and the loop would spin.
 _SHORTEST_SLEEP_S: Final = 0.001
 
@@ -98,13 +98,37 @@ class Buckets(Protocol):
 
 
 @dataclass(slots=True)
-class _Bucket:
-    """When the bucket of each rate of a key would be full again (a generic cell rate algorithm)."""
+class Bucket:
+    """When the bucket of each rate of a key would be full again (a generic cell rate algorithm).
+
+    Taking moves that time on, and nothing refills it: one number in place of a level and the time it was read at.
+    """
 
     full_at: list[float] = field(default_factory=list)
     blocked_until: float = 0.0
 
+    def take(self, asks: Sequence[Ask], now: float) -> float:
+        """As `Buckets.take`."""
+        self.full_at += [now] * (len(asks) - len(self.full_at))
+        after = [max(full, now) + ask.cost_s for full, ask in zip(self.full_at, asks, strict=False)]
+        short = [full - ask.room_s - now for full, ask in zip(after, asks, strict=True)]
+        wait_s = max([self.blocked_until - now, *short])
+        if wait_s > _SLACK_S:
+            return wait_s
+        self.full_at[: len(after)] = after
+        return 0.0
+
+    def push_back(self, until: float) -> None:
+        """As `Buckets.push_back`; a shorter one never shortens a longer one."""
+        self.blocked_until = max(self.blocked_until, until)
+
+    def give_back(self, asks: Sequence[Ask]) -> None:
+        """As `Buckets.give_back`."""
+        back = [full - ask.cost_s for full, ask in zip(self.full_at, asks, strict=False)]
+        self.full_at[: len(back)] = back
+
     def is_idle(self, now: float) -> bool:
+        """Whether it holds nothing up."""
         return self.blocked_until <= now and all(full <= now for full in self.full_at)
 
 
@@ -113,33 +137,23 @@ class MemoryBuckets:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._kept: OrderedDict[str, _Bucket] = OrderedDict()
+        self._kept: OrderedDict[str, Bucket] = OrderedDict()
 
     async def take(self, key: str, asks: Sequence[Ask]) -> float:
         """As `Buckets.take`."""
-        bucket, now = self._bucket(key), self._clock.monotonic_s()
-        bucket.full_at += [now] * (len(asks) - len(bucket.full_at))
-        after = [max(full, now) + ask.cost_s for full, ask in zip(bucket.full_at, asks, strict=False)]
-        short = [full - ask.room_s - now for full, ask in zip(after, asks, strict=True)]
-        wait_s = max([bucket.blocked_until - now, *short])
-        if wait_s > _SLACK_S:
-            return wait_s
-        bucket.full_at = after
-        return 0.0
+        return self._bucket(key).take(asks, self._clock.monotonic_s())
 
     async def push_back(self, key: str, wait_s: float) -> None:
-        """As `Buckets.push_back`; a shorter one never shortens a longer one."""
-        bucket = self._bucket(key)
+        """As `Buckets.push_back`."""
         # Bounded: a `Retry-After` of centuries is arithmetic, not a time.
-        bucket.blocked_until = max(bucket.blocked_until, self._clock.monotonic_s() + min(wait_s, _NEVER_S))
+        self._bucket(key).push_back(self._clock.monotonic_s() + min(wait_s, _NEVER_S))
 
     async def give_back(self, key: str, asks: Sequence[Ask]) -> None:
         """As `Buckets.give_back`."""
-        bucket = self._bucket(key)
-        bucket.full_at = [full - ask.cost_s for full, ask in zip(bucket.full_at, asks, strict=False)]
+        self._bucket(key).give_back(asks)
 
-    def _bucket(self, key: str) -> _Bucket:
-        bucket = self._kept.setdefault(key, _Bucket())
+    def _bucket(self, key: str) -> Bucket:
+        bucket = self._kept.setdefault(key, Bucket())
         self._kept.move_to_end(key)
         if len(self._kept) > _MAX_KEYS:
             now = self._clock.monotonic_s()

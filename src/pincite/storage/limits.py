@@ -4,30 +4,27 @@ They belong to providers and hosts, not to users: their scope is `public`. A hom
 then every limit is full again.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from pincite.domain.errors import Internal
 from pincite.ports import Clock
-from pincite.runtime.breaker import BreakerRules
-from pincite.runtime.limiter import Ask
+from pincite.runtime.breaker import BreakerRules, BreakerState
+from pincite.runtime.limiter import Ask, Bucket
 from pincite.storage.tables import FileTables, Tables, TextStatements
 
+T = TypeVar("T")
 PUBLIC: Final = "public"
 # Rates that a shared limit of one key may have (a second, a minute, a day, a month).
 MAX_RATES: Final = 4
-# What the arithmetic of floating-point times may be off by.
-_SLACK_S: Final = 1e-6
-# Some thirty thousand years: room without end in arithmetic that knows no infinity in every database.
-_NO_BUCKET_S: Final = 1e12
 # A wall clock that is this much behind what the file has seen was set back; less is a matter of who looked first.
 _STEP_S: Final = 1.0
 # 1 had a row for each rate; a file of another version is begun anew.
 _VERSION: Final = 2
-_NUMBERS: Final = tuple(range(1, MAX_RATES + 1))
-_FULL: Final = tuple(f"full_{n}_s" for n in _NUMBERS)
+_FULL: Final = tuple(f"full_{n}_s" for n in range(1, MAX_RATES + 1))
 # As the migrations leave this table in a database that is shared; `seen` is a home's own.
 _SCHEMA: Final = f"""
 CREATE TABLE IF NOT EXISTS buckets (
@@ -35,29 +32,18 @@ CREATE TABLE IF NOT EXISTS buckets (
   blocked_until_s REAL NOT NULL, PRIMARY KEY (scope, bucket_key)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS seen (scope TEXT NOT NULL PRIMARY KEY, at_s REAL NOT NULL) WITHOUT ROWID;
 """
-_BUCKET: Final = "scope = :in_scope AND bucket_key = :key"
 
 
-def _after(n: int) -> str:
-    # GCRA: a bucket is one number, the time at which it is full again; taking moves it on, and nothing refills it.
-    return f"(CASE WHEN full_{n}_s > :now_s THEN full_{n}_s ELSE :now_s END + :cost_{n})"
-
-
-# Taking is one statement, so that two workers never take the same.
-_TAKE: Final = (
-    f"UPDATE buckets SET {', '.join(f'full_{n}_s = {_after(n)}' for n in _NUMBERS)}"  # noqa: S608  # constants
-    f" WHERE {_BUCKET} AND blocked_until_s <= :limit_s AND "
-    + " AND ".join(f"{_after(n)} - :room_{n} <= :limit_s" for n in _NUMBERS)
-)
-_READ: Final = f"SELECT blocked_until_s, {', '.join(_FULL)} FROM buckets WHERE {_BUCKET}"  # noqa: S608  # constants
-_BEGIN: Final = (
+# Made if need be, and this worker's alone until its transaction ends: two never take the same.
+_LOCKED: Final = (
     f"INSERT INTO buckets (scope, bucket_key, blocked_until_s, {', '.join(_FULL)})"  # noqa: S608  # constants
-    f" VALUES (:in_scope, :key, 0, {', '.join(':now_s' for _ in _FULL)}) ON CONFLICT DO NOTHING"
+    f" VALUES (:in_scope, :key, 0, {', '.join('0' for _ in _FULL)}) ON CONFLICT (scope, bucket_key)"
+    f" DO UPDATE SET blocked_until_s = buckets.blocked_until_s RETURNING blocked_until_s, {', '.join(_FULL)}"
 )
-_GIVE_BACK: Final = (
-    f"UPDATE buckets SET {', '.join(f'full_{n}_s = full_{n}_s - :cost_{n}' for n in _NUMBERS)} WHERE {_BUCKET}"  # noqa: S608  # constants
+_CHANGE: Final = (
+    f"UPDATE buckets SET blocked_until_s = :blocked_until_s, {', '.join(f'{full} = :{full}' for full in _FULL)}"  # noqa: S608  # constants
+    " WHERE scope = :in_scope AND bucket_key = :key"
 )
-_PUSH_BACK: Final = f"UPDATE buckets SET blocked_until_s = :until_s WHERE {_BUCKET} AND blocked_until_s < :until_s"  # noqa: S608  # constants
 _MOVE_BACK: Final = (
     f"UPDATE buckets SET {', '.join(f'{full} = {full} - :behind_s' for full in _FULL)},"  # noqa: S608  # constants
     " blocked_until_s = blocked_until_s - :behind_s WHERE scope = :in_scope"
@@ -72,21 +58,29 @@ class TableBuckets:
 
     async def take(self, key: str, asks: Sequence[Ask]) -> float:
         """0 when all of it was taken at once; else nothing was, and this many seconds are short."""
-        return await self._tables.write(lambda tx: _take(tx, key, asks))
+        if len(asks) > MAX_RATES:
+            raise Internal(f"a shared limit has {MAX_RATES} rates at most, not {len(asks)}", reason="too_many_rates")
+        return await self._changed(key, lambda bucket, now_s: bucket.take(asks, now_s))
 
     async def push_back(self, key: str, wait_s: float) -> None:
         """Nobody takes anything for `wait_s`; a shorter push-back never shortens a longer one."""
-
-        def push(tx: TextStatements) -> None:
-            now_s = tx.now_s()
-            tx.apply(_BEGIN, {"key": key, "now_s": now_s})
-            tx.apply(_PUSH_BACK, {"key": key, "until_s": now_s + wait_s})
-
-        await self._tables.write(push)
+        await self._changed(key, lambda bucket, now_s: bucket.push_back(now_s + wait_s))
 
     async def give_back(self, key: str, asks: Sequence[Ask]) -> None:
         """Put back what was taken and not used."""
-        await self._tables.write(lambda tx: tx.apply(_GIVE_BACK, {"key": key, **_costs(asks)}))
+        await self._changed(key, lambda bucket, _: bucket.give_back(asks))
+
+    async def _changed(self, key: str, do: Callable[[Bucket, float], T]) -> T:
+        def change(tx: TextStatements) -> T:
+            ((blocked_until_s, *full_s),) = tx.query(_LOCKED, {"key": key})
+            bucket = Bucket([*full_s], blocked_until_s)
+            value = do(bucket, tx.now_s())
+            if [bucket.blocked_until, *bucket.full_at] != [blocked_until_s, *full_s]:
+                changed = dict(zip(_FULL, bucket.full_at, strict=True))
+                tx.apply(_CHANGE, {"key": key, "blocked_until_s": bucket.blocked_until, **changed})
+            return value
+
+        return await self._tables.write(change)
 
 
 @asynccontextmanager
@@ -111,49 +105,18 @@ def _follow_clock(tx: TextStatements) -> None:
         tx.apply("INSERT OR REPLACE INTO seen VALUES (:in_scope, :now_s)", {"now_s": now_s})
 
 
-def _take(tx: TextStatements, key: str, asks: Sequence[Ask]) -> float:
-    now_s = tx.now_s()
-    # A bucket that is not there never holds anything up.
-    rooms = {f"room_{n}": asks[n - 1].room_s if n <= len(asks) else _NO_BUCKET_S for n in _NUMBERS}
-    asked = {"key": key, "now_s": now_s, "limit_s": now_s + _SLACK_S, **_costs(asks), **rooms}
-    if tx.apply(_TAKE, asked):
-        return 0.0
-    rows = tx.query(_READ, {"key": key})
-    if not rows:
-        tx.apply(_BEGIN, {"key": key, "now_s": now_s})
-        if tx.apply(_TAKE, asked):
-            return 0.0
-        rows = tx.query(_READ, {"key": key})
-    # Never 0: that would say it was taken.
-    return max(_wait_s(rows[0], asks, now_s), _SLACK_S)
-
-
-def _wait_s(row: Sequence[Any], asks: Sequence[Ask], now_s: float) -> float:  # a row of `_READ`
-    blocked_until_s, *full_s = row
-    waits = [max(at_s, now_s) + ask.cost_s - ask.room_s - now_s for at_s, ask in zip(full_s, asks, strict=False)]
-    return float(max(blocked_until_s - now_s, *waits, 0.0))
-
-
-def _costs(asks: Sequence[Ask]) -> dict[str, float]:
-    if len(asks) > MAX_RATES:
-        raise Internal(f"a shared limit has {MAX_RATES} rates at most, not {len(asks)}", reason="too_many_rates")
-    return {f"cost_{n}": asks[n - 1].cost_s if n <= len(asks) else 0.0 for n in _NUMBERS}
-
-
 _BREAKER: Final = "scope = :in_scope AND breaker_key = :key"
-_STATE: Final = f"SELECT failures, opened FROM breakers WHERE {_BREAKER}"  # noqa: S608  # constants
-_PROBE: Final = (
-    f"UPDATE breakers SET probe_until_s = :until_s WHERE {_BREAKER}"  # noqa: S608  # constants
-    " AND open_until_s <= :now_s AND probe_until_s <= :now_s"
+_STATE: Final = "failures, opened, open_until_s, probe_until_s"
+_READ: Final = f"SELECT {_STATE} FROM breakers WHERE {_BREAKER}"  # noqa: S608  # constants
+# As `_LOCKED`.
+_LOCKED_STATE: Final = (
+    f"INSERT INTO breakers (scope, breaker_key, {_STATE}) VALUES (:in_scope, :key, 0, 0, 0, 0)"  # noqa: S608  # constants
+    f" ON CONFLICT (scope, breaker_key) DO UPDATE SET failures = breakers.failures RETURNING {_STATE}"
 )
-# While it is closed, `open_until_s` holds when the counting began.
-_COUNT_FROM_NOW: Final = (
-    "INSERT INTO breakers (scope, breaker_key, failures, opened, open_until_s, probe_until_s)"
-    " VALUES (:in_scope, :key, 0, 0, :now_s, 0) ON CONFLICT (scope, breaker_key) DO UPDATE"
-    " SET failures = 0, open_until_s = :now_s WHERE breakers.opened = 0 AND breakers.open_until_s < :since_s"
+_CHANGE_STATE: Final = (
+    "UPDATE breakers SET failures = :failures, opened = :opened, open_until_s = :open_until,"  # noqa: S608  # constants
+    f" probe_until_s = :probe_until WHERE {_BREAKER}"
 )
-_COUNT: Final = f"UPDATE breakers SET failures = failures + 1 WHERE {_BREAKER}"  # noqa: S608  # constants
-_OPEN: Final = f"UPDATE breakers SET opened = opened + 1, open_until_s = :until_s, probe_until_s = 0 WHERE {_BREAKER}"  # noqa: S608  # constants
 
 
 class TableBreaker:
@@ -165,28 +128,26 @@ class TableBreaker:
 
     async def allow(self, key: str) -> bool:
         """Whether a call may go out now; while open, one probe of all workers after each cool-down."""
-        state = await self._tables.read(lambda tx: tx.query(_STATE, {"key": key}))
-        if not state or not state[0][1]:
+        found = await self._tables.read(lambda tx: tx.query(_READ, {"key": key}))
+        if not found or BreakerState(*found[0]).opened == 0:
             return True
-
-        def probe(tx: TextStatements) -> int:
-            now_s = tx.now_s()
-            return tx.apply(_PROBE, {"key": key, "now_s": now_s, "until_s": now_s + self._rules.cool_down_s})
-
-        return await self._tables.write(probe) > 0
+        return await self._changed(key, BreakerState.allows)
 
     async def record(self, key: str, ok: bool) -> None:
         """Count a failure or close the breaker."""
         if not ok:
-            await self._tables.write(lambda tx: self._failed(tx, key))
-        elif await self._tables.read(lambda tx: tx.query(_STATE, {"key": key})):
+            await self._changed(key, BreakerState.failed)
+        elif await self._tables.read(lambda tx: tx.query(_READ, {"key": key})):
             closed = f"DELETE FROM breakers WHERE {_BREAKER}"  # noqa: S608  # constants
             await self._tables.write(lambda tx: tx.apply(closed, {"key": key}))
 
-    def _failed(self, tx: TextStatements, key: str) -> None:
-        now_s = tx.now_s()
-        tx.apply(_COUNT_FROM_NOW, {"key": key, "now_s": now_s, "since_s": now_s - self._rules.within_s})
-        tx.apply(_COUNT, {"key": key})
-        ((failures, opened),) = tx.query(_STATE, {"key": key})
-        if failures >= self._rules.failures or opened:
-            tx.apply(_OPEN, {"key": key, "until_s": now_s + self._rules.pause_s(opened)})
+    async def _changed(self, key: str, do: Callable[[BreakerState, float, BreakerRules], bool]) -> bool:
+        def change(tx: TextStatements) -> bool:
+            (row,) = tx.query(_LOCKED_STATE, {"key": key})
+            state = BreakerState(*row)
+            value = do(state, tx.now_s(), self._rules)
+            if state != BreakerState(*row):
+                tx.apply(_CHANGE_STATE, {"key": key, **asdict(state)})
+            return value
+
+        return await self._tables.write(change)
