@@ -38,10 +38,6 @@ class Price:
     free_usd_per_month: Decimal = Decimal(0)
     note: str = ""
 
-    def of(self, depth: Depth | None) -> Decimal:
-        """The list price at this depth."""
-        return self.advanced if depth is Depth.ADVANCED else self.basic
-
 
 @dataclass(frozen=True, slots=True)
 class Terms:
@@ -107,7 +103,9 @@ class ProviderCard:
 
     def cost(self, depth: Depth | None) -> Decimal | None:
         """The list price of one call, or None when it isn't known."""
-        return None if self.price is None else self.price.of(depth)
+        if self.price is None:
+            return None
+        return self.price.advanced if depth is Depth.ADVANCED else self.price.basic
 
 
 _FREE = Price(Decimal("0"), Decimal("0"))

@@ -47,7 +47,7 @@ def heed(quota: Quota, headers: Mapping[str, str], now: datetime) -> None:
         names with one value or without `X-`.
     """
     for prefix in _PREFIXES:
-        left, of, reset = (_numbers(headers.get(f"{prefix}{name}", "")) for name in ("remaining", "limit", "reset"))
+        left, of, reset = (numbers_in(headers.get(f"{prefix}{name}", "")) for name in ("remaining", "limit", "reset"))
         if left and len(left) == len(of) == len(reset):
             longest = max(range(len(reset)), key=lambda n: reset[n])
             if reset[longest] >= _SHORTEST_S and of[longest] > 0:
@@ -55,7 +55,8 @@ def heed(quota: Quota, headers: Mapping[str, str], now: datetime) -> None:
             return
 
 
-def _numbers(text: str) -> list[float]:
+def numbers_in(text: str) -> list[float]:
+    """The numbers of a rate header, one for each window; none where one of them is no number."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     return [float(part) for part in parts if part.isdigit()] if all(part.isdigit() for part in parts) else []
 

@@ -6,6 +6,7 @@ from pincite.apis.client import Answer, ApiSettings, bad_key, number, out_of_cre
 from pincite.domain.errors import PinciteError, ProviderAuth
 from pincite.domain.search import Query, SearchResponse, Topic
 from pincite.search.catalogue import CATALOGUE
+from pincite.search.health import numbers_in
 from pincite.search.provider import ApiProvider, Surroundings, bad_request, checked, key_of
 from pincite.search.request import quoted, with_operators
 from pincite.search.results import Extras
@@ -35,7 +36,7 @@ class Brave(ApiProvider):
         answer = await self.asked(self.api.get(path, request_params(query, today)), query)
         left, reset = _windows(answer, "remaining"), _windows(answer, "reset")
         if self.around.slow_down is not None and left and reset and left[0] == 0:
-            await self.around.slow_down(float(reset[0]))
+            await self.around.slow_down(reset[0])
         body = checked(answer, answer.object(), "results" if news else "web")
         web = body if news else body.get("web") or {}
         found = web.get("results") if isinstance(web, dict) else web
@@ -65,7 +66,7 @@ class Brave(ApiProvider):
             if code == "QUOTA_LIMITED" or month_is_used_up:
                 return out_of_credit(self.name)
             wait_s = self.wait_s(answer)
-            return rate_limited(self.name, wait_s if wait_s is not None else float(reset[0]) if reset else 1.0)
+            return rate_limited(self.name, wait_s if wait_s is not None else reset[0] if reset else 1.0)
         if answer.status >= 500:
             return super().trouble(answer)
         return bad_request(self.name, error.get("detail") or code or self.said(answer))
@@ -91,6 +92,5 @@ def request_params(query: Query, today: str) -> dict[str, str]:
     return params
 
 
-def _windows(answer: Answer, name: str) -> list[int]:
-    parts = answer.headers.get(f"x-ratelimit-{name}", "").split(",")
-    return [int(part) for part in map(str.strip, parts) if part.isdigit()]
+def _windows(answer: Answer, name: str) -> list[float]:
+    return numbers_in(answer.headers.get(f"x-ratelimit-{name}", ""))
