@@ -17,7 +17,7 @@ import anyio
 from pincite.domain.errors import ModelBadOutput, PinciteError
 from pincite.domain.events import Json
 from pincite.domain.model import Generation, ModelInfo, ModelRole, ModelUsage, Prompt, messages_of
-from pincite.llm.service import read_answer, schema_of
+from pincite.llm.service import bill_context, read_answer, schema_of
 from pincite.testing.seen import Seen as Seen
 from pincite.testing.seen import seen_messages as seen_messages
 from pincite.text.tokens import is_stop, terms, token_estimate, words
@@ -88,18 +88,8 @@ class ModelFake(ABC):
         try:
             output = read_answer(text, output_type, finish=finish)
         except ModelBadOutput as error:
-            raise ModelBadOutput(
-                error.message,
-                reason=error.reason,
-                retryable=error.retryable,
-                context={
-                    "model": "fake",
-                    "tokens_in": usage.tokens_in,
-                    "tokens_out": usage.tokens_out,
-                    "thinking": usage.thinking,
-                    "cost_usd": str(usage.cost_usd or 0),
-                },
-            ) from None
+            bill = {"model": "fake", **bill_context(usage, text)}
+            raise ModelBadOutput(error.message, reason=error.reason, retryable=error.retryable, context=bill) from None
         return Generation(output, usage, self.info(role)[0].name, "fake", self.latency_s * 1000)
 
     def written(
