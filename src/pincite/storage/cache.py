@@ -212,11 +212,8 @@ class TableCache:
                 "namespace": namespace,
                 "key": key,
                 "value": entry.value,
-                "sha256": sha256_hex(entry.value),
-                "fresh_until": utc_text(entry.fresh_until),
-                "stale_until": utc_text(entry.stale_until),
-                "stored_at": utc_text(entry.stored_at),
                 "validators": json.dumps(dict(entry.validators)),
+                **plain_of(entry),
                 "size": len(entry.value),
                 "now_s": self._clock.now().timestamp(),
             },
@@ -246,11 +243,22 @@ async def opened_cache(path: Path, scope: str, clock: Clock) -> AsyncIterator[Ta
 
 def _entry(row: Sequence[Any]) -> Entry | None:  # as stored, of whatever type
     value, sha256, fresh_until, stale_until, stored_at, validators, _ = row
-    if not isinstance(value, bytes) or sha256_hex(value) != sha256:
-        return None
     try:
-        return Entry(
-            value, utc_moment(fresh_until), utc_moment(stale_until), utc_moment(stored_at), json.loads(validators)
-        )
+        return entry_of(value, sha256, fresh_until, stale_until, stored_at, json.loads(validators))
     except (ValueError, TypeError):
         return None
+
+
+def plain_of(entry: Entry) -> dict[str, str]:
+    """The hash of an entry's value, and its times, as they are kept."""
+    times = {name: utc_text(getattr(entry, name)) for name in ("fresh_until", "stale_until", "stored_at")}
+    return {"sha256": sha256_hex(entry.value), **times}
+
+
+def entry_of(
+    value: Any, sha256: Any, fresh_until: Any, stale_until: Any, stored_at: Any, validators: Any
+) -> Entry | None:
+    """The entry out of what is kept of it; None where it is damaged. Errors: ValueError, TypeError (likewise)."""
+    if not isinstance(value, bytes) or sha256_hex(value) != sha256:
+        return None
+    return Entry(value, utc_moment(fresh_until), utc_moment(stale_until), utc_moment(stored_at), dict(validators))

@@ -322,33 +322,26 @@ def writes(do: Callable[Concatenate[S, Transaction, P], T]) -> Callable[Concaten
     return transaction
 
 
-async def open_database(
-    place: str | Path, clock: Clock, *, busy_timeout_s: float = BUSY_TIMEOUT_S, wait_s: float = WAIT_S
-) -> Database:
-    """The database at a path (SQLite) or URL (`sqlite:///`, `postgresql://`), made and migrated as needed.
-
-    A server that does not answer is waited for, `wait_s` seconds, now and whenever it goes away later.
-
-    Errors: StorageUnavailable, StorageFull, SchemaMismatch, Locked, InvalidSetting (not such a URL),
-        ExtraNotInstalled (PostgreSQL without its driver).
-    """
-    return await anyio.to_thread.run_sync(open_database_now, place, clock, busy_timeout_s, wait_s)
-
-
 @contextmanager
 def opened_now(place: str | Path, clock: Clock, *, wait_s: float = WAIT_S) -> Iterator[Database]:
-    """As `open_database`, in the calling thread; closed at the end."""
-    database = open_database_now(place, clock, wait_s=wait_s)
+    """As `open_database`, closed at the end."""
+    database = open_database(place, clock, wait_s)
     try:
         yield database
     finally:
         database.close_now()
 
 
-def open_database_now(
-    place: str | Path, clock: Clock, busy_timeout_s: float = BUSY_TIMEOUT_S, wait_s: float = WAIT_S
+def open_database(
+    place: str | Path, clock: Clock, wait_s: float = WAIT_S, *, busy_timeout_s: float = BUSY_TIMEOUT_S
 ) -> Database:
-    """As `open_database`, in the calling thread."""
+    """The database at a path (SQLite) or URL (`sqlite:///`, `postgresql://`), made and migrated as needed. Blocks.
+
+    A server that does not answer is waited for, `wait_s` seconds, now and whenever it goes away later.
+
+    Errors: StorageUnavailable, StorageFull, SchemaMismatch, Locked, InvalidSetting (not such a URL),
+        ExtraNotInstalled (PostgreSQL without its driver).
+    """
     url = database_url(place)
     if url.get_backend_name() == "postgresql":
         engine = _postgresql_engine(url, busy_timeout_s)

@@ -12,15 +12,14 @@ from dataclasses import astuple
 from typing import Any, Final, Protocol, TypeAlias
 from urllib.parse import quote
 
-from pincite.domain.codec import utc_moment, utc_text
 from pincite.domain.errors import InvalidSetting, PinciteError, StorageUnavailable
-from pincite.domain.ids import sha256_hex
 from pincite.domain.records import CacheCounts, Entry
 from pincite.ports import Clock
 from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
 from pincite.runtime.limiter import Ask
 from pincite.runtime.system import SystemClock, needing
 from pincite.runtime.telemetry import count_cache_read
+from pincite.storage.cache import entry_of, plain_of
 
 Command: TypeAlias = Sequence[str | int | float]
 
@@ -347,26 +346,14 @@ class RedisCache(_Clocked):
 
 
 def _text(entry: Entry) -> str:
-    return json.dumps(
-        {
-            "value": base64.b64encode(entry.value).decode(),
-            "sha256": sha256_hex(entry.value),
-            "fresh_until": utc_text(entry.fresh_until),
-            "stale_until": utc_text(entry.stale_until),
-            "stored_at": utc_text(entry.stored_at),
-            "validators": dict(entry.validators),
-        }
-    )
+    value = base64.b64encode(entry.value).decode()
+    return json.dumps({"value": value, **plain_of(entry), "validators": dict(entry.validators)})
 
 
 def _entry(text: str) -> Entry | None:
     """The entry, or None for what is damaged."""
     try:
         found = json.loads(text)
-        value = base64.b64decode(found["value"])
-        if sha256_hex(value) != found["sha256"]:
-            return None
-        fresh, stale, stored = (utc_moment(found[name]) for name in ("fresh_until", "stale_until", "stored_at"))
-        return Entry(value, fresh, stale, stored, dict(found["validators"]))
+        return entry_of(**{**found, "value": base64.b64decode(found["value"])})
     except (ValueError, KeyError, TypeError):
         return None

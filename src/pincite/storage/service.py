@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
+import anyio.to_thread
+
 from pincite.domain.records import RunRecord
 from pincite.ports import Breaker, Clock
 from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
@@ -195,7 +197,7 @@ async def open_storage(place: str | Path, clock: Clock, *, wait_s: float = WAIT_
     Errors: StorageUnavailable, StorageFull, SchemaMismatch, Locked, InvalidSetting, ExtraNotInstalled.
     """
     at = place / DATABASE_NAME if isinstance(place, Path) else place
-    database = await open_database(at, clock, wait_s=wait_s)
+    database = await anyio.to_thread.run_sync(open_database, at, clock, wait_s)
     try:
         yield Storage(database, clock)
     finally:

@@ -4,9 +4,11 @@ import zlib
 from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
+from anyio import to_thread
 from sqlalchemy import create_engine, inspect
 
 from pincite.domain.budget import Budget, Usage
@@ -373,7 +375,8 @@ async def test_a_full_disk_is_a_typed_error_and_nothing_is_lost(
 async def test_a_database_that_another_process_holds_is_locked(tmp_path: Path, clock: FrozenClock) -> None:
     from pincite.storage.database import open_database
 
-    database = await open_database(tmp_path / "p.sqlite", clock, busy_timeout_s=0.05)
+    opening = partial(open_database, tmp_path / "p.sqlite", clock, busy_timeout_s=0.05)
+    database = await to_thread.run_sync(opening)
     with closing(sqlite3.connect(tmp_path / "p.sqlite", isolation_level=None)) as raw, raw:
         raw.execute("BEGIN IMMEDIATE")
         with pytest.raises(Locked) as caught:
