@@ -3,7 +3,7 @@
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -36,39 +36,25 @@ _SPHINX_SOURCES = "_sources"
 _WORD = re.compile(r"[^\W\d_]{4,}")
 
 
-def page_beside(folder: str, name: str, is_page: Callable[[str, str], bool]) -> tuple[str, str] | None:
-    """Folder and name of the HTML page whose name says that the text file could be its source, if there is one.
-
-    Args:
-        folder: the folder of the text file, relative to the library; "" is the library itself.
-        name: its name.
-        is_page: whether a folder has a file of this name.
-    """
-    if suffix_of(name).lower() not in _TEXT_SUFFIXES:
-        return None
-    for beside, stem in _stems(folder, name):
-        for suffix in _PAGE_SUFFIXES:
-            if is_page(beside, stem + suffix):
-                return beside, stem + suffix
-    return None
-
-
-def suffix_of(name: str) -> str:
+def _suffix_of(name: str) -> str:
     """The suffix of a file's name, as pathlib says it: none where the dot is its first or last character."""
     at = name.rfind(".")
     return name[at:] if 0 < at < len(name) - 1 else ""
 
 
-def is_source(text: bytes, page: bytes) -> bool:
+def _is_source(text: bytes, page: bytes) -> bool:
     """Whether the words of `text` are those of the HTML `page`."""
     wanted, shown = _words(text.decode("utf-8", "replace")), _words(page.decode("utf-8", "replace"))
     return bool(wanted) and len(wanted & shown) >= SAME_WORDS * len(wanted)
 
 
 def _stems(folder: str, name: str) -> Iterator[tuple[str, str]]:
-    """The name without its text suffixes: beside the file, and where Sphinx puts the page of a source."""
+    """The name without its text suffixes: beside the file, and where Sphinx puts the page of a source.
+
+    None for a file that is no text. Folders are relative to the library; "" is the library itself.
+    """
     parts = folder.split("/")
-    while (suffix := suffix_of(name)).lower() in _TEXT_SUFFIXES:
+    while (suffix := _suffix_of(name)).lower() in _TEXT_SUFFIXES:
         name = name.removesuffix(suffix)
         yield folder, name
         if _SPHINX_SOURCES in parts:
@@ -206,7 +192,7 @@ def pages_of(source: Source, entry: FileEntry) -> Iterator[RawPage | Skipped | I
         elif entry.is_archive:
             with open_archive(path) as stream:
                 yield from warc_pages(stream, entry.path, source.limits)
-        elif entry.beside and is_source(path.read_bytes(), (source.root / entry.beside).read_bytes()):
+        elif entry.beside and _is_source(path.read_bytes(), (source.root / entry.beside).read_bytes()):
             yield Ignored(entry.path, "source_of_page")
         else:
             yield _file_page(source, entry)
@@ -246,7 +232,7 @@ def read_again(source: Source, file: str, page: RawPage) -> RawPage:
 
 def _unreadable(entry: os.DirEntry[str]) -> str | None:
     """Why a file holds no page, as far as its name and its first bytes say."""
-    suffix = suffix_of(entry.name)
+    suffix = _suffix_of(entry.name)
     if suffix.lower() in READABLE_SUFFIXES or is_archive(entry.name):
         return None
     if suffix:
@@ -311,11 +297,10 @@ class _Beside:
         if isinstance(entry, Skipped):
             return entry
         folder, _, name = entry.path.rpartition("/")
-        found = page_beside(folder, name, self._has)
-        if found is None:
-            return entry
-        page = "/".join(filter(None, found))
-        if self._source.manifest.excludes(page):
+        pages = ((beside, stem + suffix) for beside, stem in _stems(folder, name) for suffix in _PAGE_SUFFIXES)
+        found = next((place for place in pages if self._has(*place)), None)
+        page = "/".join(filter(None, found or ()))
+        if found is None or self._source.manifest.excludes(page):
             return entry
         known = found[0] not in self._linked and _regular_file(self._source, page, f"{self._source.root}/{page}")
         other = known or _entry(self._source, PurePosixPath(page))

@@ -139,24 +139,25 @@ def _inflate(stream: BinaryIO, offset: int, cap: int) -> tuple[bytes, int, tuple
     return bytes(out), length, ("too_large", f"more than {cap} bytes") if over else None
 
 
-def _next_gzip_start(stream: BinaryIO, offset: int) -> int | None:
-    """The next place from `offset` on where a gzip member begins that holds a WARC record."""
-    stream.seek(offset)
+def _places(stream: BinaryIO, offset: int, mark: bytes) -> Iterator[int]:
+    """Where the mark stands from `offset` on; whoever asks may move the stream."""
     tail, base = b"", offset
+    stream.seek(base)
     while chunk := stream.read(_CHUNK):
         window = tail + chunk
-        position = window.find(_GZIP_MAGIC)
+        position = window.find(mark)
         while position != -1:
-            place = base - len(tail) + position
-            if _begins_record(stream, place):
-                return place
-            position = window.find(_GZIP_MAGIC, position + 1)
+            yield base - len(tail) + position
+            position = window.find(mark, position + 1)
         base += len(chunk)
-        # The three bytes of the magic may lie across two chunks.
-        tail = window[-2:]
-        # The look at each candidate has moved the stream.
+        # The mark may lie across two chunks.
+        tail = window[-(len(mark) - 1) :]
         stream.seek(base)
-    return None
+
+
+def _next_gzip_start(stream: BinaryIO, offset: int) -> int | None:
+    """The next place from `offset` on where a gzip member begins that holds a WARC record."""
+    return next((place for place in _places(stream, offset, _GZIP_MAGIC) if _begins_record(stream, place)), None)
 
 
 def _begins_record(stream: BinaryIO, place: int) -> bool:
@@ -176,13 +177,12 @@ def _plain_members(stream: BinaryIO, record_bytes: int) -> Iterator[Member | Dam
         end = head.find(_RECORD_END)
         fields = _header(head[:end]) if end != -1 else ()
         length = _content_length(fields)
-        if length is None:
-            yield Damage(offset, "not_a_record", "no readable record header")
-            offset = _next_plain_start(stream, offset + 1)
-            continue
-        total = end + len(_RECORD_END) + length
-        if offset + total > size:
-            yield Damage(offset, "truncated", "the file ends inside a record, or its length is wrong")
+        total = end + len(_RECORD_END) + (length or 0)
+        if length is None or offset + total > size:
+            if length is None:
+                yield Damage(offset, "not_a_record", "no readable record header")
+            else:
+                yield Damage(offset, "truncated", "the file ends inside a record, or its length is wrong")
             offset = _next_plain_start(stream, offset + 1)
             continue
         if length > record_bytes:
@@ -203,17 +203,7 @@ def _after(stream: BinaryIO, offset: int) -> int | None:
 
 
 def _next_plain_start(stream: BinaryIO, offset: int) -> int | None:
-    needle = b"\r\n" + _START
-    stream.seek(offset)
-    tail, base = b"", offset
-    while chunk := stream.read(_CHUNK):
-        window = tail + chunk
-        position = window.find(needle)
-        if position != -1:
-            return base - len(tail) + position + 2
-        base += len(chunk)
-        tail = window[-(len(needle) - 1) :]
-    return None
+    return next((place + 2 for place in _places(stream, offset, b"\r\n" + _START)), None)
 
 
 def _parse(data: bytes, offset: int, length: int) -> Member | Damage:
