@@ -235,8 +235,7 @@ class EvidenceReader:
 
     def snapshot(self, snapshot_id: str) -> Snapshot | None:
         """The capture with its body, or None when it is not stored (any more)."""
-        with translated():
-            return find_snapshot(self._tx, snapshot_id, proven=False)
+        return find_snapshot(self._tx, snapshot_id, proven=False)
 
     def document(self, document_id: str, snapshot_id: str | None = None) -> Document | None:
         """The document as it was stored under this id (for this capture), or None."""
@@ -249,33 +248,28 @@ class EvidenceReader:
         return found if isinstance(found, Excerpts) else None
 
     def _stored(self, document_id: str, snapshot_id: str | None) -> Document | Excerpts | None:
-        with translated():
-            rows = self._tx.query(_DOCUMENTS, {"document_id": document_id})
-            # Equal content has one id, whichever capture it came from.
-            row = next((row for row in rows if row[0] == snapshot_id), rows[0] if rows else None)
-            content = None if row is None else get_blob(self._tx, row[1], proven=False)
+        rows = self._tx.query(_DOCUMENTS, {"document_id": document_id})
+        # Equal content has one id, whichever capture it came from.
+        row = next((row for row in rows if row[0] == snapshot_id), rows[0] if rows else None)
+        content = None if row is None else get_blob(self._tx, row[1], proven=False)
         return None if content is None else _reading(content)
 
     def report(self, run_id: str, version: int | None = None) -> "Report | None":
         """The newest report of a run (or this version), or None."""
-        with translated():
-            return find_report(self._tx, run_id, version)
+        return find_report(self._tx, run_id, version)
 
     def runs(self, limit: int = 50) -> Sequence[RunRecord]:
         """The newest runs first."""
-        with translated():
-            newest = self._tx.query(f"{_RUN} ORDER BY created_at DESC, run_id DESC LIMIT :most", {"most": limit})
-        return tuple(map(_record, newest))
+        newest = f"{_RUN} ORDER BY created_at DESC, run_id DESC LIMIT :most"
+        return tuple(map(_record, self._tx.query(newest, {"most": limit})))
 
     def run(self, run_id: str) -> RunRecord:
         """The run. Errors: RunNotFound."""
-        with translated():
-            rows = self._tx.query(f"{_RUN} AND run_id = :run_id", {"run_id": run_id})
+        rows = self._tx.query(f"{_RUN} AND run_id = :run_id", {"run_id": run_id})
         if not rows:
             raise RunNotFound(f"there is no run {run_id}")
         return _record(rows[0])
 
     def events(self, run_id: str) -> Sequence[Event]:
         """All events of a run in order."""
-        with translated():
-            return tuple(event for _, event in read_events(self._tx, run_id))
+        return tuple(event for _, event in read_events(self._tx, run_id))

@@ -68,7 +68,7 @@ class Tables(Protocol):
 
 
 class FileTransaction:
-    """Implements `TextStatements` over a connection to a file."""
+    """Implements `TextStatements` over a connection to a file. Errors of reading: those of `Tables`."""
 
     def __init__(self, connection: sqlite3.Connection, scope: str, clock: Clock) -> None:
         self._connection = connection
@@ -77,7 +77,8 @@ class FileTransaction:
 
     def query(self, statement: str, values: Values = NONE, *, every_scope: bool = False) -> Sequence[Sequence[Any]]:
         """The rows."""
-        return self._connection.execute(statement, {**self._in_scope(statement, every_scope), **values}).fetchall()
+        with failures.translated():
+            return self._connection.execute(statement, {**self._in_scope(statement, every_scope), **values}).fetchall()
 
     def apply(self, statement: str, values: Values = NONE, *, every_scope: bool = False) -> int:
         """How many rows it changed."""
