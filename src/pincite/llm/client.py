@@ -13,7 +13,7 @@ import anyio.to_thread
 from pincite.domain.errors import ExtraNotInstalled, InvalidSetting, ModelUnavailable, PinciteError, ProviderAuth
 from pincite.domain.frozen import dataclass
 from pincite.domain.model import Messages, ModelUsage, Prompt, messages_of
-from pincite.llm.catalogue import ANTHROPIC, COMPATIBLE, FOREIGN, GOOGLE, PACKAGES, RESPONSES, ModelSpec, priced
+from pincite.llm.catalogue import ANTHROPIC, COMPATIBLE, FOREIGN, GOOGLE, OPENAI, PACKAGES, RESPONSES, ModelSpec, priced
 from pincite.llm.transport import translated, unbilled
 from pincite.runtime.system import install_extra
 from pincite.text.tokens import token_estimate
@@ -32,6 +32,8 @@ _MARKING: Final = ("bedrock", "openrouter")
 # What the providers of pydantic-ai call a key and an address; each is given those that its constructor takes.
 _KEY_NAMES: Final = ("api_key", "token")
 _URL_NAMES: Final = ("base_url", "azure_endpoint", "api_host", "api_base")
+# Names of pydantic-ai for what speaks a protocol as its own provider does.
+_PROTOCOLS: Final = {ANTHROPIC: "anthropic", GOOGLE: "google", RESPONSES: "openai-responses"}
 # Tokens for thinking where a model takes a number instead of a word. Chosen, not measured.
 _CLAUDE_BUDGETS: Final = {"minimal": 1_024, "low": 2_048, "medium": 8_192, "high": 16_384, "max": 32_000}
 _LEAST_CLAUDE_BUDGET: Final = 1_024  # the API refuses less
@@ -219,11 +221,11 @@ class ModelClient:
 
     async def _build(self) -> "Model[Any]":
         if self.spec.protocol != FOREIGN:
-            return _of_protocol(self.spec, self._http)
+            return _model_of(self.spec, self._http)
         from pydantic_ai.exceptions import UserError
 
         try:
-            model = _of_pydantic_ai(self.spec)
+            model = _model_of(self.spec)
         except UserError as error:  # a key, an endpoint or a region is missing; it says which variable holds it
             missing = ProviderAuth(
                 f"{self.spec.label}: {error}", reason="model_key_missing", hint="Set it, or give the key in llm_keys."
@@ -327,42 +329,26 @@ def _without_command_lines() -> Iterator[None]:
             sys.modules.pop(name, None)
 
 
-def _of_pydantic_ai(spec: ModelSpec) -> "Model[Any]":
-    """The model by pydantic-ai's own name for it. Its provider reads what is not given from its environment."""
+def _model_of(spec: ModelSpec, http: "httpx2.AsyncClient | None" = None) -> "Model[Any]":
+    """The model by pydantic-ai's own name for it, over this client.
+
+    Without one its provider makes its own, and reads what is not given from its environment.
+    """
     from pydantic_ai.models import infer_model
     from pydantic_ai.providers import Provider, infer_provider_class
 
     def provider_of(name: str) -> Provider[Any]:
         kind = infer_provider_class(name)
         takes = inspect.signature(kind.__init__).parameters
-        given = {**dict.fromkeys(_KEY_NAMES, spec.api_key), **dict.fromkeys(_URL_NAMES, spec.base_url)}
+        key = spec.api_key or ("none" if http else "")
+        given = {**dict.fromkeys(_KEY_NAMES, key), **dict.fromkeys(_URL_NAMES, spec.base_url), "http_client": http}
         return kind(**{name: value for name, value in given.items() if value and name in takes})
 
-    return infer_model(f"{spec.provider}:{spec.name}", provider_of)
-
-
-def _of_protocol(spec: ModelSpec, http: "httpx2.AsyncClient") -> "Model[Any]":
-    if spec.protocol == ANTHROPIC:
-        from pydantic_ai.models.anthropic import AnthropicModel
-        from pydantic_ai.providers.anthropic import AnthropicProvider
-
-        return AnthropicModel(
-            spec.name, provider=AnthropicProvider(api_key=spec.api_key, base_url=spec.base_url, http_client=http)
-        )
-    if spec.protocol == GOOGLE:
-        from pydantic_ai.models.google import GoogleModel
-        from pydantic_ai.providers.google import GoogleProvider
-
-        return GoogleModel(
-            spec.name, provider=GoogleProvider(api_key=spec.api_key, base_url=spec.base_url, http_client=http)
-        )
-    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+    if spec.protocol not in (OPENAI, COMPATIBLE):
+        return infer_model(f"{_PROTOCOLS.get(spec.protocol, spec.provider)}:{spec.name}", provider_of)
+    from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.profiles.openai import OpenAIModelProfile
-    from pydantic_ai.providers.openai import OpenAIProvider
 
-    provider = OpenAIProvider(base_url=spec.base_url, api_key=spec.api_key or "none", http_client=http)
-    if spec.protocol == RESPONSES:
-        return OpenAIResponsesModel(spec.name, provider=provider)
     # Servers that only speak like OpenAI know the older name of the limit on what is written.
     profile = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=spec.protocol != COMPATIBLE)
-    return OpenAIChatModel(spec.name, provider=provider, profile=profile)
+    return OpenAIChatModel(spec.name, provider=provider_of("openai"), profile=profile)
