@@ -81,11 +81,6 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
         """The library's name: that of its manifest, folder or file."""
         return self._source.manifest.name
 
-    @property
-    def index_file(self) -> Path:
-        """The SQLite file of the index."""
-        return self._file
-
     def refresh(self, progress: Progress | None = None) -> IndexReport:
         """Bring the index up to date with the files; unchanged ones are not read.
 

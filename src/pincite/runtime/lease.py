@@ -3,10 +3,9 @@
 import os
 import platform
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import Final, TypeVar
 
 import anyio
 
@@ -89,13 +88,6 @@ class Lease:
         self.owned_until = asked_at_s + self.lease_s
 
 
-@dataclass(slots=True)
-class _Work(Generic[T]):
-    value: tuple[T, ...] = ()
-    error: PinciteError | None = None
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-
-
 async def with_lease(
     runs: RunStore, record: RunRecord, clock: Clock, work: Callable[[], Awaitable[T]], *, lease: Lease | None = None
 ) -> T:
@@ -104,22 +96,23 @@ async def with_lease(
     Errors: RunFenced (the lease was lost; the work was stopped), RunCancelled (somebody asked), and what `work`
         raises.
     """
-    done: _Work[T] = _Work()
-    held = lease or Lease(clock)
+    made: tuple[T, ...] = ()
+    failed: PinciteError | None = None
+    held, scope = lease or Lease(clock), anyio.CancelScope()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_renew_until_done, runs, record, clock, held, done.scope)
-        with done.scope:
+        tasks.start_soon(_renew_until_done, runs, record, clock, held, scope)
+        with scope:
             try:
-                done.value = (await work(),)
+                made = (await work(),)
             except PinciteError as error:
-                done.error = error
+                failed = error
         # The work is over: the lease need not be kept.
         tasks.cancel_scope.cancel()
     # A lost lease explains what the work then failed with.
-    failure = held.lost or done.error
+    failure = held.lost or failed
     if failure is not None:
         raise failure
-    return done.value[0]
+    return made[0]
 
 
 async def _renew_until_done(

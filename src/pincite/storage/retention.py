@@ -135,14 +135,11 @@ _LIVE = ("queued", "running")
 _STRICTEST = (Kept.FULL, Kept.RUN, Kept.EXCERPTS)
 
 
-def settle_run(tx: Transaction, run_id: str, rules: Retention, clock: Clock) -> int:
-    """Cut back the captures of a run that ended, except those that a live run uses; how many were cut back."""
-    rows = tx.run(tx.select(run_snapshots, run_snapshots.c.snapshot_id).where(run_snapshots.c.run_id == run_id))
-    return settle(tx, tuple(row.snapshot_id for row in rows), rules, clock)
-
-
 def settle(tx: Transaction, snapshot_ids: Sequence[str], rules: Retention, clock: Clock) -> int:
-    """Cut back these captures as far as the rules ask; how many were. Doing it again changes nothing."""
+    """Cut back these captures as far as the rules ask, except those that a live run uses; how many were.
+
+    Doing it again changes nothing.
+    """
     count = 0
     for snapshot_id in snapshot_ids:
         row = tx.first(tx.select(snapshots).where(snapshots.c.snapshot_id == snapshot_id))

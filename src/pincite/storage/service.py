@@ -26,6 +26,7 @@ from pincite.storage.pages import TableDocuments, TableSnapshots, stored_bytes
 from pincite.storage.queue import SqlRunQueue
 from pincite.storage.retention import in_small_steps
 from pincite.storage.runs import SqlRunStore
+from pincite.storage.schema import run_snapshots
 from pincite.storage.tables import TextStatements
 from pincite.urls.policy import Retention
 
@@ -142,7 +143,8 @@ class ScopedStorage(Scoped):
     @writes
     def settle_run(self, tx: Transaction, run_id: str, rules: Retention) -> int:
         """Cut back the pages of an ended run that may not stay whole; how many were."""
-        return retention.settle_run(tx, run_id, rules, self._clock)
+        rows = tx.run(tx.select(run_snapshots, run_snapshots.c.snapshot_id).where(run_snapshots.c.run_id == run_id))
+        return retention.settle(tx, tuple(row.snapshot_id for row in rows), rules, self._clock)
 
     @writes
     def settle_page(self, tx: Transaction, snapshot_id: str, rules: Retention) -> int:

@@ -317,10 +317,10 @@ def test_a_damaged_index_names_itself(folder: Path, open_library: Open) -> None:
     library = open_library(folder)
     library.refresh()
     library.close()
-    library.index_file.write_bytes(b"garbage " * 1_000)
+    library._file.write_bytes(b"garbage " * 1_000)
     with pytest.raises(StorageUnavailable) as error:
         open_library(folder)
-    assert str(library.index_file) in error.value.hint
+    assert str(library._file) in error.value.hint
 
 
 def test_a_second_writer_waits_and_is_told(tmp_path: Path) -> None:
@@ -402,7 +402,7 @@ def test_the_index_holds_no_page_of_a_removed_library(folder: Path, open_library
     folder.mkdir()
     report = library.refresh()
     assert (report.pages, report.passages, report.removed) == (0, 0, 3)
-    with closing(sqlite3.connect(library.index_file)) as connection, connection:
+    with closing(sqlite3.connect(library._file)) as connection, connection:
         connection.execute("INSERT INTO passage_terms (passage_terms) VALUES ('integrity-check')")
         assert connection.execute("SELECT count(*) FROM words").fetchone()[0] == 0
 
@@ -427,7 +427,7 @@ def test_what_was_read_for_the_index_is_not_read_again(folder: Path, open_librar
 def test_a_damaged_reading_is_read_again(folder: Path, open_library: Open) -> None:
     library = open_library(folder)
     library.refresh()
-    with closing(sqlite3.connect(library.index_file)) as index, index:
+    with closing(sqlite3.connect(library._file)) as index, index:
         index.execute("UPDATE pages SET reading = x'00'")
     fallback = TinyExtractor()
     assert "Honey bees" in IndexedReadings([library], fallback).extract(BEES, "local:zoo/bees.html", "text/html").text
