@@ -6,6 +6,7 @@ what to expect on pages it has not seen. `--write` trains on all pages and store
 
 import argparse
 import gzip
+import hashlib
 import importlib
 import json
 import random
@@ -124,6 +125,11 @@ def said(node: dict[str, Any]) -> str:
     return f"({low} if r[{node['split_feature']}] <= {round(node['threshold'], 6)!r} else {high})"
 
 
+def names_hash(features: tuple[str, ...]) -> str:
+    """What the module of the trees knows the features by."""
+    return hashlib.sha256("\n".join(features).encode()).hexdigest()[:16]
+
+
 def module(features: tuple[str, ...], trees: dict[str, list[dict[str, Any]]]) -> str:
     """The text of the module that holds the trees."""
     head = '''"""The trees of `main_content`, written by `benchmarks/content_model.py`."""
@@ -134,7 +140,10 @@ def module(features: tuple[str, ...], trees: dict[str, list[dict[str, Any]]]) ->
 
 from collections.abc import Sequence
 '''
-    named = "FEATURES = (\n" + "".join(f"    {name!r},\n" for name in features).replace("'", '"') + ")"
+    named = (
+        "# Of the names of the features, in order: trees that were trained on others say nothing.\n"
+        f'FEATURES_SHA256 = "{names_hash(features)}"'
+    )
     return "\n\n\n".join((f"{head}\n{named}", *(written(votes, trees[votes]) for votes in trees))) + "\n"
 
 
