@@ -16,7 +16,7 @@ from pincite.fetch.extractors.sniffing import Format, format_of
 
 VERSIONS = {
     "ebooks": "1",
-    "html": "19",
+    "html": "20",
     "mail": "3",
     "markdown": "2",
     "office": "5",

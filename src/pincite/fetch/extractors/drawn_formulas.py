@@ -13,7 +13,6 @@ from lxml.html import HtmlElement
 
 from pincite.fetch.extractors.dom import Page, remove
 from pincite.fetch.extractors.formulas import math_text
-from pincite.fetch.extractors.katex import katex_formula
 
 _PICTURE_CLASSES = frozenset(
     {"latex", "tex", "texrender", "math", "formulaInl", "formulaDsp"}
@@ -63,13 +62,16 @@ def _settle_rendered(formula: HtmlElement) -> None:
 
 
 def _settle_katex(drawn: HtmlElement) -> None:
-    """Spans of KaTeX without the MathML that it sets beside them as a rule."""
+    """Spans of KaTeX without the MathML that it sets beside them as a rule: their signs, none touching another.
+
+    They stand in the order they are drawn (of "3/4" the 4 first), so that no figure among them may be one of the text.
+    """
     holder = drawn.getparent()
     if holder is None or next(holder.iter("math"), None) is not None:
         return
-    formula = katex_formula(drawn)
-    formula.tail = drawn.tail
-    holder.replace(drawn, formula)
+    signs, tail = " ".join(drawn.itertext()), drawn.tail
+    drawn.clear()
+    drawn.tag, drawn.text, drawn.tail = "math-tex", signs, tail
 
 
 def _unveil(formula: HtmlElement) -> None:
