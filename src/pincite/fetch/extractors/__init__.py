@@ -15,8 +15,8 @@ from pincite.fetch.extractors.characters import decode
 from pincite.fetch.extractors.sniffing import Format, format_of
 
 VERSIONS = {
-    "ebooks": "1",
-    "html": "20",
+    "ebooks": "2",
+    "html": "21",
     "mail": "3",
     "markdown": "2",
     "office": "5",

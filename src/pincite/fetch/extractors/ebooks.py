@@ -9,6 +9,7 @@ import re
 import struct
 import zipfile
 import zlib
+from contextlib import suppress
 from urllib.parse import unquote
 from xml.parsers.expat import ExpatError
 
@@ -17,12 +18,11 @@ from lxml import etree
 from pincite.domain.errors import EmptyContent, ParseError, PinciteError, TooLarge
 from pincite.domain.page import Block, BlockKind, Document
 from pincite.fetch.extractors import VERSIONS
-from pincite.fetch.extractors.blocks import BlockWalk, Found, blocks_of
 from pincite.fetch.extractors.characters import clean, decode
 from pincite.fetch.extractors.dates import parse_date
-from pincite.fetch.extractors.dom import parse
-from pincite.fetch.extractors.hidden import drop_unseen
-from pincite.fetch.extractors.html import links_of
+from pincite.fetch.extractors.dom import remove
+from pincite.fetch.extractors.html import fragment_blocks, links_of
+from pincite.fetch.extractors.tables import with_header
 
 # Four times the largest file, in the memory of one worker.
 MAX_UNPACKED_BYTES = 200_000_000
@@ -106,6 +106,24 @@ _CONTAINER = "{urn:oasis:names:tc:opendocument:xmlns:container}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_ODT_UNREAD = (f"{_TEXT}note", f"{_TEXT}tracked-changes", f"{_OFFICE}annotation")
+# What elements and attributes of OpenDocument are in HTML; the others are parts of a line.
+_ODT_TAGS = {
+    f"{_TEXT}p": "p",
+    f"{_TEXT}list": "ul",
+    f"{_TEXT}list-item": "li",
+    f"{_TEXT}line-break": "br",
+    f"{_TEXT}a": "a",
+    f"{_TABLE}table": "table",
+    f"{_TABLE}table-header-rows": "thead",
+    f"{_TABLE}table-row": "tr",
+    f"{_TABLE}table-cell": "td",
+}
+_ODT_ATTRIBUTES = {
+    "{http://www.w3.org/1999/xlink}href": "href",
+    f"{_TABLE}number-columns-spanned": "colspan",
+    f"{_TABLE}number-rows-spanned": "rowspan",
+}
 
 
 def xml_root(content: bytes) -> etree._Element:
@@ -139,7 +157,8 @@ def read_epub(body: bytes, url: str) -> Document:
     blocks: list[Block] = []
     for href in list(filter(None, dict.fromkeys(spine)))[:MAX_PARTS]:  # a chapter listed often is read once
         name = posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(href)))
-        blocks += blocks_of(_chapter(archive, name, url), first=len(blocks))
+        with suppress(PinciteError):  # a broken or empty chapter does not take the book with it
+            blocks += fragment_blocks(decode(read_member(archive, name)).text, url, len(blocks))
     found = tuple(blocks)
     if not found:
         raise EmptyContent("the book has no text", reason="empty_page")
@@ -159,15 +178,6 @@ def read_epub(body: bytes, url: str) -> Document:
     )
 
 
-def _chapter(archive: zipfile.ZipFile, name: str, url: str) -> list[Found]:
-    try:
-        page = parse(decode(read_member(archive, name)).text)
-    except PinciteError:
-        return []  # A broken or empty chapter does not take the book with it.
-    drop_unseen(page)
-    return BlockWalk(url).run(page.root)
-
-
 def read_odt(body: bytes, url: str) -> Document:
     """The text of an OpenDocument file.
 
@@ -175,48 +185,32 @@ def read_odt(body: bytes, url: str) -> Document:
         ParseError, TooLarge, EmptyContent.
     """
     root = xml_root(read_member(open_archive(body), "content.xml"))
-    text = root.find(f".//{_OFFICE}text")
-    blocks = _odt_blocks(text if text is not None else root)
+    blocks = [with_header(block) for block in fragment_blocks(_odt_html(root), url)]
     if not blocks:
         raise EmptyContent("the file has no text", reason="empty_page")
-    title = next((block.text for block in blocks if block.kind is BlockKind.HEADING), "")
-    return Document("odt", VERSION, tuple(blocks), title=title, canonical_url=url.partition("#")[0])
+    found = tuple(blocks)
+    title = next((block.text for block in found if block.kind is BlockKind.HEADING), "")
+    return Document("odt", VERSION, found, title=title, canonical_url=url.partition("#")[0], links=links_of(found))
 
 
-def _odt_blocks(root: etree._Element) -> list[Block]:
-    blocks: list[Block] = []
-    for element in root.iter(f"{_TEXT}h", f"{_TEXT}p", f"{_TABLE}table"):
-        above = [parent.tag for parent in element.iterancestors()]
-        if element.tag == f"{_TABLE}table":
-            lines = element.iter(f"{_TABLE}table-row")
-            rows = tuple(tuple(_odt_text(cell) for cell in line.iter(f"{_TABLE}table-cell")) for line in lines)
-            rows = tuple(row for row in rows if any(row))
-            if rows and f"{_TABLE}table" not in above:
-                text = "\n".join(" | ".join(row) for row in rows)
-                blocks.append(Block(BlockKind.TABLE, text, rows=rows, has_header=True))
-            continue
-        text = _odt_text(element)
-        if not text or f"{_TABLE}table" in above or f"{_TEXT}note" in above or f"{_TEXT}tracked-changes" in above:
-            continue
-        depth = above.count(f"{_TEXT}list")
-        if element.tag == f"{_TEXT}h":
-            level = element.get(f"{_TEXT}outline-level") or "1"
-            blocks.append(Block(BlockKind.HEADING, text, level=min(int(level), 6) if level.isdigit() else 1))
-        elif depth:
-            blocks.append(Block(BlockKind.LIST_ITEM, text, level=depth - 1))
-        else:
-            blocks.append(Block(BlockKind.PARAGRAPH, text))
-    return blocks
+def _odt_html(root: etree._Element) -> str:
+    """The text as the HTML it stands for, without notes, remarks and what was taken out.
 
-
-def _odt_text(element: etree._Element) -> str:
-    parts: list[str] = [element.text or ""]
-    for child in element:
-        if child.tag in {f"{_TEXT}s", f"{_TEXT}tab", f"{_TEXT}line-break"}:
-            parts.append(" ")
-        elif child.tag not in {f"{_TEXT}note", f"{_OFFICE}annotation"}:
-            parts.append(_odt_text(child))
-            if child.tag == f"{_TEXT}p":
-                parts.append(" ")
-        parts.append(child.tail or "")
-    return " ".join(clean("".join(parts)).split())
+    Source: OpenDocument 1.3 part 3 §5 (paragraphs, lists), §6 (text), §9 (tables).
+    """
+    for element in list(root.iter(*_ODT_UNREAD)):
+        remove(element)
+    body = root.find(f".//{_OFFICE}text")
+    for element in (root if body is None else body).iter(etree.Element):
+        tag, known = element.tag, dict(element.attrib)
+        element.attrib.clear()
+        if tag in {f"{_TEXT}s", f"{_TEXT}tab"}:
+            element.text = " "
+        level = known.get(f"{_TEXT}outline-level", "1")
+        element.tag = (
+            f"h{min(int(level), 6) if level.isdigit() else 1}" if tag == f"{_TEXT}h" else _ODT_TAGS.get(tag, "span")
+        )
+        for name, meant in _ODT_ATTRIBUTES.items():
+            if name in known:
+                element.set(meant, known[name])
+    return str(etree.tostring(root if body is None else body, encoding="unicode", method="html"))

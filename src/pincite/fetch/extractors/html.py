@@ -162,6 +162,17 @@ def build(
     )
 
 
+def fragment_blocks(text: str, url: str, first: int = 0) -> tuple[Block, ...]:
+    """All blocks of HTML that is a part of a file, or stands for one; they begin at place `first`.
+
+    Errors:
+        ParseError, TooLarge, EmptyContent: as for any page.
+    """
+    page = parse(text)
+    drop_unseen(page)
+    return blocks_of(BlockWalk(url).run(page.root), first)
+
+
 def links_of(blocks: tuple[Block, ...]) -> tuple[Link, ...]:
     """Each target once, in order, with the words that first pointed at it."""
     seen: dict[str, str] = {}

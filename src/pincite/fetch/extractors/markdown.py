@@ -16,11 +16,8 @@ from markdown_it.rules_inline import StateInline
 from pincite.domain.errors import EmptyContent
 from pincite.domain.page import BlockKind, Document
 from pincite.fetch.extractors import VERSIONS
-from pincite.fetch.extractors.blocks import BlockWalk, blocks_of
 from pincite.fetch.extractors.characters import clean
-from pincite.fetch.extractors.dom import parse
-from pincite.fetch.extractors.hidden import drop_unseen
-from pincite.fetch.extractors.html import links_of
+from pincite.fetch.extractors.html import fragment_blocks, links_of
 
 EXTRACTOR = "markdown"
 VERSION = VERSIONS["markdown"]
@@ -49,9 +46,7 @@ def read_markdown(text: str, url: str) -> Document:
     html = _reader().render(text)
     if not html.strip():
         raise EmptyContent("the text is empty", reason="empty_page")
-    page = parse(f"<body>{html}</body>")
-    drop_unseen(page)
-    blocks = blocks_of(BlockWalk(url).run(page.root))
+    blocks = fragment_blocks(f"<body>{html}</body>", url)
     if not blocks:
         raise EmptyContent("the text is empty", reason="empty_page")
     heading = next((block.text for block in blocks if block.kind is BlockKind.HEADING), "")

@@ -5,7 +5,6 @@ import re
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from functools import lru_cache
 from html import escape, unescape
 from typing import Any
@@ -13,14 +12,14 @@ from typing import Any
 from pincite.domain.errors import EmptyContent, ExtraNotInstalled, ParseError, TooLarge
 from pincite.domain.page import Block, BlockKind, Document
 from pincite.fetch.extractors import VERSIONS
-from pincite.fetch.extractors.blocks import BlockWalk, blocks_of
+from pincite.fetch.extractors.blocks import BlockWalk
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dom import parse
 from pincite.fetch.extractors.ebooks import BROKEN, open_archive, read_member, xml_root
-from pincite.fetch.extractors.html import links_of
+from pincite.fetch.extractors.html import fragment_blocks, links_of
 from pincite.fetch.extractors.office_formulas import M, formula_text
 from pincite.fetch.extractors.preformatted import file_name
-from pincite.fetch.extractors.tables import NOTHING, Cell, join_rows, names_columns
+from pincite.fetch.extractors.tables import NOTHING, Cell, join_rows, with_header
 from pincite.runtime.system import install_extra
 
 VERSION = VERSIONS["office"]
@@ -70,15 +69,7 @@ def read_docx(body: bytes, url: str) -> Document:
         raise ParseError("the DOCX file can't be read", reason="docx_unreadable") from error
     if not converted.value.strip():
         raise EmptyContent("the DOCX file has no text", reason="empty_page")
-    found = BlockWalk(url).run(parse(converted.value).root)
-    return _document("docx", [_with_header(block) for block in blocks_of(found)], url)
-
-
-def _with_header(block: Block) -> Block:
-    """The block; a table that marks no header has its first row as one where that names the columns."""
-    if block.kind is not BlockKind.TABLE or block.has_header or not names_columns(block.rows):
-        return block
-    return replace(block, has_header=True, header_rows=1)
+    return _document("docx", [with_header(block) for block in fragment_blocks(converted.value, url)], url)
 
 
 def read_xlsx(body: bytes, url: str) -> Document:

@@ -10,12 +10,10 @@ from lxml import etree
 from pincite.domain.errors import EmptyContent, ParseError, PinciteError
 from pincite.domain.page import Block, BlockKind, Document, Mark, MarkKind
 from pincite.fetch.extractors import VERSIONS
-from pincite.fetch.extractors.blocks import BlockWalk, blocks_of
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dom import parse
 from pincite.fetch.extractors.ebooks import xml_root
-from pincite.fetch.extractors.hidden import drop_unseen
-from pincite.fetch.extractors.html import links_of
+from pincite.fetch.extractors.html import fragment_blocks, links_of
 from pincite.fetch.extractors.inline import absolute
 from pincite.fetch.extractors.office import sheet_blocks
 
@@ -201,9 +199,7 @@ def _entry_blocks(entry: etree._Element, url: str, first: int) -> list[Block]:
     longest = max((_markup(entry, name) for name in ("encoded", "content", "description", "summary")), key=len)
     if longest.strip():
         try:
-            page = parse(longest)
-            drop_unseen(page)
-            blocks += blocks_of(BlockWalk(url).run(page.root), first=first + len(blocks))
+            blocks += fragment_blocks(longest, url, first + len(blocks))
         except PinciteError:
             return blocks  # An entry without readable text keeps its title.
     return blocks

@@ -197,6 +197,13 @@ def names_columns(rows: Sequence[Sequence[str]]) -> bool:
     return False
 
 
+def with_header(block: Block) -> Block:
+    """The block; a table that marks no header has its first row as one where that names the columns."""
+    if block.kind is not BlockKind.TABLE or block.has_header or not names_columns(block.rows):
+        return block
+    return replace(block, has_header=True, header_rows=1)
+
+
 def join_rows(rows: list[list[Cell]]) -> tuple[str, tuple[Mark, ...]]:
     """One line per row, cells joined by ` | `, marks moved to their place in the whole."""
     lines: list[str] = []

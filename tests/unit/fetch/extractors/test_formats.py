@@ -298,14 +298,29 @@ def test_epub_chapters() -> None:
 
 def test_odt_text() -> None:
     ns = "urn:oasis:names:tc:opendocument:xmlns"
+    cells = "".join(
+        f"<table:table-row><table:table-cell><text:p>{name}</text:p></table:table-cell><table:table-cell>"
+        f"<text:p>{value}</text:p></table:table-cell></table:table-row>"
+        for name, value in (("Mode", "Locks"), ("share", "12"), ("row", "7"))
+    )
     content = (
-        f'<office:document-content xmlns:office="{ns}:office:1.0" xmlns:text="{ns}:text:1.0"><office:body><office:text>'
+        f'<office:document-content xmlns:office="{ns}:office:1.0" xmlns:text="{ns}:text:1.0" '
+        f'xmlns:table="{ns}:table:1.0" xmlns:xlink="http://www.w3.org/1999/xlink"><office:body><office:text>'
         '<text:h text:outline-level="2">Title</text:h><text:p>One <text:span>two</text:span></text:p>'
-        "<text:list><text:list-item><text:p>item</text:p></text:list-item></text:list></office:text></office:body>"
+        "<text:list><text:list-item><text:p>item</text:p></text:list-item></text:list>"
+        "<text:p>See<text:note><text:note-body><text:p>aside</text:p></text:note-body></text:note><text:s/>"
+        '<text:a xlink:href="b.odt">there</text:a></text:p>'
+        f"<table:table>{cells}</table:table></office:text></office:body>"
         "</office:document-content>"
     )
     body = archive({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": content})
-    assert shape(extract(body, URL)) == [("heading", "Title"), ("paragraph", "One two"), ("list_item", "item")]
+    document = extract(body, URL)
+    assert shape(document) == [
+        ("heading", "Title"), ("paragraph", "One two"), ("list_item", "item"), ("paragraph", "See there"),
+        ("table", "Mode | Locks\nshare | 12\nrow | 7"),
+    ]  # fmt: skip
+    assert (document.blocks[-1].has_header, document.blocks[0].level) == (True, 2)
+    assert [link.url for link in document.links] == ["https://files.example/b.odt"]
 
 
 def test_archive_bombs_are_refused() -> None:
