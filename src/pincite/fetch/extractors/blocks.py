@@ -24,6 +24,15 @@ _BLOCK_TAGS = frozenset(
 )
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _CODE_TAGS = frozenset({"pre", "listing", "xmp", "plaintext"})
+_KINDS = {
+    "dt": BlockKind.TERM,
+    "blockquote": BlockKind.QUOTATION,
+    "figcaption": BlockKind.CAPTION,
+    "caption": BlockKind.CAPTION,
+    "td": BlockKind.PARAGRAPH,
+    "th": BlockKind.PARAGRAPH,
+    **dict.fromkeys(_CODE_TAGS, BlockKind.CODE),
+}
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
 # Class names of boxes in what documentation tools write: Docutils, Sphinx, DocBook, Asciidoctor, MkDocs, Docusaurus,
 # GitHub (`markdown-alert-note`).
@@ -72,12 +81,12 @@ class _Context:
 
 @dataclass(slots=True)
 class _Owner:
-    """An element whose inside belongs to a block: a list item to its first words, a definition to its term.
+    """What blocks stand in: a list item, by its first words, or a definition, by its term.
 
-    `place` is that block once there is one; a definition list keeps the last term it met.
+    `place` is that block once there is one; of a definition list it is the last term that it met.
     """
 
-    element: HtmlElement
+    outer: "_Owner | None" = None
     place: int | None = None
 
 
@@ -91,20 +100,43 @@ class _Numbering:
 
 
 @dataclass(slots=True)
+class _Frame:
+    """What an open element is to the blocks in it, and what goes on around them: lists, boxes, folds."""
+
+    context: _Context
+    depth: int = 0
+    owner: _Owner | None = None
+    terms: _Owner | None = None
+    numbering: _Numbering | None = None
+    note: str = ""
+    fold: HtmlElement | None = None
+    folds: int = 0
+    is_folded: bool = False
+
+    def inner(self) -> "_Frame":
+        """That of an element inside, to be changed by what the element is."""
+        return _Frame(
+            self.context, self.depth, self.owner, self.terms, self.numbering, self.note, self.fold, self.folds,
+            self.is_folded,
+        )  # fmt: skip
+
+    @property
+    def parent(self) -> int | None:
+        """The place of the block that those found here stand in."""
+        owner = self.owner
+        while owner is not None and owner.place is None:
+            owner = owner.outer
+        return None if owner is None else owner.place
+
+
+@dataclass(slots=True)
 class BlockWalk:
     """One walk over a tree. `base_url` makes link targets absolute."""
 
     base_url: str
     found: list[Found] = field(default_factory=list)
     _inline: InlineReader = field(init=False)
-    _contexts: list[_Context] = field(default_factory=lambda: [_Context(BlockKind.PARAGRAPH)])
-    _lists: list[_Numbering] = field(default_factory=list)
-    _owners: list[_Owner] = field(default_factory=list)
-    _definition_lists: list[_Owner] = field(default_factory=list)
-    _notes: list[tuple[HtmlElement, str]] = field(default_factory=list)
-    _folds: list[HtmlElement] = field(default_factory=list)
-    _depth: int = 0
-    _code_depth: int = 0
+    _frames: list[_Frame] = field(default_factory=lambda: [_Frame(_Context(BlockKind.PARAGRAPH))])
     _in_cell: bool = False
 
     def __post_init__(self) -> None:
@@ -135,8 +167,12 @@ class BlockWalk:
             if element is not root and (tail := element.tail):
                 self._add(tail)
 
+    @property
+    def _in_code(self) -> bool:
+        return self._frames[-1].context.kind is BlockKind.CODE
+
     def _add(self, text: str) -> None:
-        if self._code_depth:
+        if self._in_code:
             self._inline.text.add_exact(text)
         else:
             self._inline.text.add(text)
@@ -157,7 +193,7 @@ class BlockWalk:
         if self._in_cell:
             self._inline.text.space()
             return True
-        if self._code_depth:
+        if self._in_code:
             return self._enter_in_code(element)
         self._flush(element, element.getparent())
         self._inline.style(element)
@@ -176,13 +212,13 @@ class BlockWalk:
             return False
         if tag == "span" and "editsection" in (element.get("class") or ""):  # wikis: a link to the editor
             return False
-        if self._code_depth and _LINE_NUMBERS.search(element.get("class") or ""):
+        if self._in_code and _LINE_NUMBERS.search(element.get("class") or ""):
             return False
         return self._inline.enter(element)
 
     def _line_break(self, element: HtmlElement) -> None:
         text = self._inline.text
-        if self._code_depth:
+        if self._in_code:
             text.add_exact("\n")
         elif self._in_cell:
             text.space()
@@ -198,159 +234,96 @@ class BlockWalk:
         if self._inline.text and self._inline.text.last != "\n":
             self._inline.text.add_exact("\n")
         if element.tag in _CODE_TAGS:
-            self._code_depth += 1
-            self._contexts.append(self._contexts[-1])
+            self._frames.append(self._frames[-1])
         return True
 
     def _leave_block(self, element: HtmlElement) -> None:
         tag = element.tag
         if self._in_cell:
             self._inline.text.space()
-        elif not self._code_depth or tag in _CODE_TAGS:
+        elif not self._in_code or tag in _CODE_TAGS:
             self._flush(element)
             self._inline.leave(element)
-            self._close_block(element, tag)
+            self._frames.pop()
 
     def _open_block(self, element: HtmlElement, tag: str) -> None:
-        self._open_around(element, tag)
-        inside = self._contexts[-1]
+        inside = self._frames[-1]
+        frame = inside.inner()
+        self._frames.append(frame)
+        if tag in _LISTS:
+            frame.numbering = _numbering(element, tag)
+        elif tag == "dl":
+            frame.terms = _Owner()
+        if tag == "summary" and inside.fold is not None and element.getparent() is inside.fold:
+            frame.is_folded = inside.folds > 1  # that of a closed `<details>` always shows
+        elif (tag == "details" and "open" not in element.attrib) or FOLDED in element.attrib:
+            frame.fold, frame.folds, frame.is_folded = element, inside.folds + 1, True
+        if tag in _BOX_TAGS:
+            frame.note = _note_kind(element) or inside.note
         match tag:
             case "li":
-                opened = self._list_item(element)
-                self._owners.append(_Owner(element))
-                self._depth += 1
-            case "dt":
-                opened = _Context(BlockKind.TERM, self._depth)
+                frame.context = _list_item(element, inside)
+                frame.owner, frame.depth = _Owner(inside.owner), inside.depth + 1
             case "dd":
-                opened = _Context(BlockKind.DEFINITION, self._depth)
-                term = self._definition_lists[-1].place if self._definition_lists else None
-                self._owners.append(_Owner(element, term))
-                self._depth += 1
-            case "blockquote":
-                opened = _Context(BlockKind.QUOTATION, self._depth)
-            case "figcaption" | "caption":
-                opened = _Context(BlockKind.CAPTION, self._depth)
+                frame.context = _Context(BlockKind.DEFINITION, inside.depth)
+                term = None if inside.terms is None else inside.terms.place
+                frame.owner, frame.depth = _Owner(inside.owner, term), inside.depth + 1
+            case _ if tag in _KINDS:
+                frame.context = _Context(_KINDS[tag], inside.depth)
             case _ if tag in _HEADINGS:
-                opened = self._heading(_HEADINGS[tag])
-            case _ if tag in _CODE_TAGS:
-                self._code_depth += 1
-                opened = _Context(BlockKind.CODE, self._depth)
-            case _ if inside.kind is not BlockKind.FOOTNOTE and _is_footnote(element):
-                opened = _Context(BlockKind.FOOTNOTE, self._depth)
-            case "td" | "th":
-                opened = _Context(BlockKind.PARAGRAPH, self._depth)
+                frame.context = _heading(_HEADINGS[tag], inside)
+            case _ if inside.context.kind is not BlockKind.FOOTNOTE and _is_footnote(element):
+                frame.context = _Context(BlockKind.FOOTNOTE, inside.depth)
             case "div" | "p" if element.get("role") == "heading" and _is_one_line(element):
-                opened = self._heading(_aria_level(element))
-            case _:
-                opened = inside
-        self._contexts.append(opened)
-
-    def _open_around(self, element: HtmlElement, tag: str) -> None:
-        """Note what goes on around blocks: lists, folds, boxes."""
-        if tag in _LISTS:
-            backwards = "reversed" in element.attrib
-            value = (element.get("start") or "").strip()
-            first = int(value) if _INTEGER.fullmatch(value) else len(element.findall("li")) if backwards else 1
-            self._lists.append(_Numbering(tag == "ol", first, -1 if backwards else 1))
-        elif tag == "dl":
-            self._definition_lists.append(_Owner(element))
-        of_a_fold = tag == "summary" and bool(self._folds) and element.getparent() is self._folds[-1]
-        if of_a_fold or (tag == "details" and "open" not in element.attrib) or FOLDED in element.attrib:
-            self._folds.append(element)
-        if tag in _BOX_TAGS and (kind := _note_kind(element)):
-            self._notes.append((element, kind))
-
-    def _list_item(self, element: HtmlElement) -> _Context:
-        numbering = self._lists[-1] if self._lists else _Numbering(ordered=False)
-        number: int | None = None
-        if numbering.ordered:
-            value = (element.get("value") or "").strip()
-            number = int(value) if _INTEGER.fullmatch(value) else numbering.next_number
-            numbering.next_number = number + numbering.step
-        footnote = self._contexts[-1].kind is BlockKind.FOOTNOTE or (element.get("role") or "") == "doc-endnote"
-        kind = BlockKind.FOOTNOTE if footnote else BlockKind.LIST_ITEM
-        return _Context(kind, self._depth, numbering.ordered, number)
-
-    def _heading(self, level: int) -> _Context:
-        """A heading, but for what is marked up as one inside a term or a caption."""
-        inside = self._contexts[-1]
-        if inside.kind in {BlockKind.TERM, BlockKind.CAPTION}:
-            return _Context(inside.kind, self._depth)
-        return _Context(BlockKind.HEADING, level)
-
-    def _close_block(self, element: HtmlElement, tag: str) -> None:
-        if len(self._contexts) > 1:
-            self._contexts.pop()
-        if tag in _LISTS and self._lists:
-            self._lists.pop()
-        elif tag in {"li", "dd"}:
-            self._depth = max(self._depth - 1, 0)
-        elif tag in _CODE_TAGS:
-            self._code_depth = max(self._code_depth - 1, 0)
-        for stack in (self._owners, self._definition_lists):
-            if stack and stack[-1].element is element:
-                stack.pop()
-        if self._notes and self._notes[-1][0] is element:
-            self._notes.pop()
-        if self._folds and self._folds[-1] is element:
-            self._folds.pop()
+                frame.context = _heading(_aria_level(element), inside)
 
     def _code(self, element: HtmlElement) -> None:
         """A code block that is nothing but text and colouring."""
-        self._contexts.append(_Context(BlockKind.CODE, self._depth))
+        frame = self._frames[-1].inner()
+        frame.context = _Context(BlockKind.CODE, frame.depth)
+        self._frames.append(frame)
         self._inline.text.add_exact("".join(element.itertext()))
         self._flush(element)
-        self._contexts.pop()
+        self._frames.pop()
 
     def _flush(self, element: HtmlElement, holder: HtmlElement | None = None) -> None:
         """End the block collected so far at an element; `holder` is what it stands in where that is another."""
         if not self._inline.text:
             return
-        context = self._contexts[-1]
+        frame = self._frames[-1]
+        context = frame.context
         is_code = context.kind is BlockKind.CODE
         text, marks = self._inline.text.take(exact=is_code)
         if not text:
             return
         kind, level, number, ordered = context.kind, context.level, context.number, context.ordered
         if kind is BlockKind.LIST_ITEM and context.emitted:
-            kind, level, number, ordered = BlockKind.PARAGRAPH, self._depth, None, False
+            kind, level, number, ordered = BlockKind.PARAGRAPH, frame.depth, None, False
         elif kind is BlockKind.PARAGRAPH:
-            level = self._depth
+            level = frame.depth
         context.emitted = True
         language = code_language(element) if is_code else ""
         shown = () if is_code else marks
-        parent, note, folded = self._around()
         block = Block(
-            kind, text, level, ordered, number, language, marks=shown, parent=parent, note=note, secondary=folded
-        )
+            kind, text, level, ordered, number, language, marks=shown, parent=frame.parent, note=frame.note,
+            secondary=frame.is_folded,
+        )  # fmt: skip
         self._emit(block, element, holder)
-
-    def _around(self) -> tuple[int | None, str, bool]:
-        """What a block found here stands in: the place of its parent, its box, whether it is folded away."""
-        parent = None
-        for owner in reversed(self._owners):
-            if owner.place is not None:
-                parent = owner.place
-                break
-        return parent, self._notes[-1][1] if self._notes else "", bool(self._folds) and self._is_folded()
 
     def _emit(self, block: Block, element: HtmlElement, holder: HtmlElement | None = None) -> None:
         """Keep the block."""
-        place = len(self.found)
+        place, frame = len(self.found), self._frames[-1]
         self.found.append(Found(block, element, place, element if holder is None else holder))
-        if block.kind is BlockKind.TERM and self._definition_lists:
-            self._definition_lists[-1].place = place
-        elif block.kind is BlockKind.LIST_ITEM and self._owners and self._owners[-1].place is None:
-            self._owners[-1].place = place
+        if block.kind is BlockKind.TERM and frame.terms is not None:
+            frame.terms.place = place
+        elif block.kind is BlockKind.LIST_ITEM and frame.owner is not None and frame.owner.place is None:
+            frame.owner.place = place
 
     def _table(self, table: HtmlElement) -> None:
         caption = table.find("caption")
         if caption is not None:
             self._walk(caption)
             self._flush(caption)
-        kind = _note_kind(table)
-        if kind:
-            self._notes.append((table, kind))
         outer, self._inline = self._inline, InlineReader(self.base_url, self._inline.targets)
         self._in_cell = True
         try:
@@ -358,15 +331,10 @@ class BlockWalk:
         finally:
             self._inline, self._in_cell = outer, False
         if block is not None:
-            parent, note, folded = self._around()
-            self._emit(replace(block, level=self._depth, parent=parent, note=note, secondary=folded), table)
-        if kind:
-            self._notes.pop()
-
-    def _is_folded(self) -> bool:
-        """Inside a closed `<details>`, its summary excepted, which always shows."""
-        shown = 2 if self._folds and self._folds[-1].tag == "summary" else 0
-        return len(self._folds) > shown
+            frame = self._frames[-1]
+            note = _note_kind(table) or frame.note
+            block = replace(block, level=frame.depth, parent=frame.parent, note=note, secondary=frame.is_folded)
+            self._emit(block, table)
 
     def _cell(self, cell: HtmlElement) -> Cell:
         """The text of a table cell on one line."""
@@ -382,6 +350,32 @@ class BlockWalk:
         if not inline.is_closed:
             self._inline = InlineReader(self.base_url, inline.targets)
         return Cell(text.replace("\n", " "), marks)
+
+
+def _numbering(element: HtmlElement, tag: str) -> _Numbering:
+    backwards = "reversed" in element.attrib
+    value = (element.get("start") or "").strip()
+    first = int(value) if _INTEGER.fullmatch(value) else len(element.findall("li")) if backwards else 1
+    return _Numbering(tag == "ol", first, -1 if backwards else 1)
+
+
+def _list_item(element: HtmlElement, inside: _Frame) -> _Context:
+    numbering = inside.numbering
+    number: int | None = None
+    if numbering is not None and numbering.ordered:
+        value = (element.get("value") or "").strip()
+        number = int(value) if _INTEGER.fullmatch(value) else numbering.next_number
+        numbering.next_number = number + numbering.step
+    footnote = inside.context.kind is BlockKind.FOOTNOTE or (element.get("role") or "") == "doc-endnote"
+    kind = BlockKind.FOOTNOTE if footnote else BlockKind.LIST_ITEM
+    return _Context(kind, inside.depth, number is not None, number)
+
+
+def _heading(level: int, inside: _Frame) -> _Context:
+    """A heading, but for what is marked up as one inside a term or a caption."""
+    kind = inside.context.kind
+    is_heading = kind not in {BlockKind.TERM, BlockKind.CAPTION}
+    return _Context(BlockKind.HEADING, level) if is_heading else _Context(kind, inside.depth)
 
 
 def _is_footnote(element: HtmlElement) -> bool:
