@@ -40,7 +40,7 @@ def read_page(path: Path) -> dict[str, Any]:
     body = gzip.decompress(path.with_suffix(".html.gz").read_bytes())
     page = {"name": path.stem, "labels": labels, "texts": [], "one": [], "both": [], "fixed": None}
     try:
-        text, url = decode(body, "text/html").text, labels.get("url") or "https://unknown.example/"
+        text, url = decode(body, "text/html"), labels.get("url") or "https://unknown.example/"
         found, layout, one, both, fixed = html.labelled(text, url)
     except PinciteError:
         return page

@@ -24,7 +24,7 @@ VERSIONS = {
     "preformatted": "5",
     "rtf": "1",
     "structured": "1",
-    "shared": "21",
+    "shared": "22",
 }
 """By module of this package; counted up when that reader reads anything differently.
 
@@ -101,7 +101,7 @@ def read(content: bytes, url: str, content_type: str | None, known: Mapping[str,
         )
     module, name = _BYTE_READERS.get(found) or _TEXT_READERS[found]
     reader = getattr(import_module(f"{__name__}.{module}"), name)
-    document = reader(content if found in _BYTE_READERS else decode(content, content_type).text, url)
+    document = reader(content if found in _BYTE_READERS else decode(content, content_type), url)
     assert isinstance(document, Document)
     return document
 

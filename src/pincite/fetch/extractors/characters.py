@@ -4,7 +4,7 @@ Bytes to text: which encoding a body is in.
 
 Order: byte order mark, strict UTF-8 (a cut last character is forgiven), the HTTP header, `<meta>`, detection.
 UTF-8 before the header, because a wrong header is common and text that decodes as UTF-8 by accident is not.
-Labels are read as browsers read them (`latin1` means windows-1252).
+Labels are read as browsers read them (`latin1` means windows-1252): the table is resiliparse's.
 
 Source: WHATWG Encoding §4.2 (labels); measured: strict UTF-8 first, then detection, was right on 965 of 965 pages.
 
@@ -20,8 +20,7 @@ Source: Unicode TR36 and TR39 on invisible characters.
 import codecs
 import re
 import unicodedata
-
-from pincite.domain.frozen import dataclass
+from contextlib import suppress
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.IGNORECASE)
@@ -31,40 +30,14 @@ _HEADER = re.compile(r"""charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.IG
 _SNIFF_BYTES = 4096
 # The detector is sure after some kilobytes of text; more costs time alone.
 _DETECT_BYTES = 65_536
-_LABELS = {
-    "latin1": "windows-1252",
-    "latin-1": "windows-1252",
-    "l1": "windows-1252",
-    "iso-8859-1": "windows-1252",
-    "iso8859-1": "windows-1252",
-    "iso88591": "windows-1252",
-    "ascii": "windows-1252",
-    "us-ascii": "windows-1252",
-    "iso-8859-9": "windows-1254",
-    "latin5": "windows-1254",
-    "iso-8859-11": "windows-874",
-    "tis-620": "windows-874",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "x-gbk": "gb18030",
-    "gb_2312-80": "gb18030",
-    "shift_jis": "cp932",
-    "shift-jis": "cp932",
-    "sjis": "cp932",
-    "x-sjis": "cp932",
-    "windows-31j": "cp932",
-    "euc-kr": "cp949",
-    "ks_c_5601-1987": "cp949",
-    "ksc5601": "cp949",
+# What browsers read some character sets as: their larger siblings.
+_WIDER = {
     "big5": "big5hkscs",
-    "x-x-big5": "big5hkscs",
-    "windows-874": "cp874",
-    "utf8": "utf-8",
-    "unicode": "utf-16-le",
-    "utf-16": "utf-16-le",
-    "x-user-defined": "windows-1252",
+    "euc_kr": "cp949",
+    "gbk": "gb18030",
+    "iso8859-11": "cp874",
+    "shift_jis": "cp932",
 }
-_NOT_FOR_WEB = frozenset({"utf-7", "utf-32", "utf-32-le", "utf-32-be", "idna", "punycode", "unicode_escape", "rot13"})
 _SUSPECT = re.compile(
     "[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
@@ -80,47 +53,29 @@ _JOINER = re.compile("[\u200c\u200d]")
 _NO_JOINER_SCRIPTS = ("LATIN", "GREEK", "CYRILLIC", "DIGIT", "CJK", "HIRAGANA", "KATAKANA", "HANGUL")
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """Text and the encoding it was read in; `lossy` when some bytes had no meaning in it."""
-
-    text: str
-    encoding: str
-    lossy: bool = False
-
-
-def decode(body: bytes, content_type: str | None = None) -> Decoded:
-    """The text of `body`. Never fails: bytes without meaning become U+FFFD and `lossy` is set."""
+def decode(body: bytes, content_type: str | None = None) -> str:
+    """The text of `body`. Never fails: bytes without meaning become U+FFFD."""
     for mark, name in _BOMS:
         if body.startswith(mark):
-            return _decoded(body[len(mark) :], name)
-    match = _HEADER.search(content_type or "")
-    declared = _python_name(match.group(1)) if match else None
-    if (declared or "").startswith("utf-16") and b"\x00" not in body[:_SNIFF_BYTES]:
-        declared = None  # markup in UTF-16 has a zero byte in every other place
-    inside = _label_inside(body)
-    if not (declared or "").startswith("utf-16"):
+            return body[len(mark) :].decode(name, "replace")
+    named = _HEADER.search(content_type or "")
+    declared = _codec(named.group(1)) if named else ""
+    if declared.startswith("utf-16") and b"\x00" not in body[:_SNIFF_BYTES]:
+        declared = ""  # markup in UTF-16 has a zero byte in every other place
+    inside = _codec_inside(body)
+    if not declared.startswith("utf-16"):
         text = _strict_utf8(body)
         # ISO 2022 says in seven bits, after escapes, what UTF-8 takes for ASCII.
-        escaped = b"\x1b" in body and body.isascii() and (declared or inside or "").startswith("iso-2022")
+        escaped = b"\x1b" in body and body.isascii() and (declared or inside).startswith("iso2022")
         if text is not None and not escaped:
-            return Decoded(text, "utf-8")
-    for label in (declared, inside):
-        if label is not None and label != "utf-8":
-            result = _decoded(body, label)
-            if not result.lossy:
-                return result
+            return text
+    for codec in (declared, inside):
+        if codec not in {"", "utf-8"}:
+            with suppress(UnicodeDecodeError):
+                return body.decode(codec)
     from resiliparse.parse.encoding import detect_encoding
 
-    guess = _python_name(detect_encoding(body[:_DETECT_BYTES]) or "") or "windows-1252"
-    return _decoded(body, guess)
-
-
-def _decoded(body: bytes, encoding: str) -> Decoded:
-    try:
-        return Decoded(body.decode(encoding), encoding)
-    except UnicodeDecodeError:
-        return Decoded(body.decode(encoding, "replace"), encoding, lossy=True)
+    return body.decode(_codec(detect_encoding(body[:_DETECT_BYTES]) or "") or "cp1252", "replace")
 
 
 def _strict_utf8(body: bytes) -> str | None:
@@ -132,25 +87,20 @@ def _strict_utf8(body: bytes) -> str | None:
         return None
 
 
-def _label_inside(body: bytes) -> str | None:
+def _codec_inside(body: bytes) -> str:
     head = body[:_SNIFF_BYTES]
     match = _META.search(head) or _XML.search(head)
-    label = _python_name(match.group(1).decode("ascii")) if match else None
+    codec = _codec(match.group(1).decode("ascii")) if match else ""
     # A document whose ASCII declaration could be read is not UTF-16 (WHATWG HTML §13.2.3.2).
-    return "utf-8" if label is not None and label.startswith("utf-16") else label
+    return "utf-8" if codec.startswith("utf-16") else codec
 
 
-def _python_name(label: str) -> str | None:
-    """The codec name for a WHATWG label, or None if there is none that is safe to use."""
-    name = label.strip().lower()
-    name = _LABELS.get(name, name)
-    try:
-        found = codecs.lookup(name)
-    except LookupError:
-        return None
-    if found.name in _NOT_FOR_WEB or not getattr(found, "_is_text_encoding", True):
-        return None
-    return found.name
+def _codec(label: str) -> str:
+    """Python's name of what a label means to browsers, or nothing for labels that they don't know (such as UTF-7)."""
+    from resiliparse.parse.encoding import map_encoding_to_html5
+
+    name = map_encoding_to_html5(label, fallback_utf8=False) or ""
+    return _WIDER.get(name, name)
 
 
 def clean(text: str) -> str:

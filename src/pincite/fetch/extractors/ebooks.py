@@ -158,7 +158,7 @@ def read_epub(body: bytes, url: str) -> Document:
     for href in list(filter(None, dict.fromkeys(spine)))[:MAX_PARTS]:  # a chapter listed often is read once
         name = posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(href)))
         with suppress(PinciteError):  # a broken or empty chapter does not take the book with it
-            blocks += fragment_blocks(decode(read_member(archive, name)).text, url, len(blocks))
+            blocks += fragment_blocks(decode(read_member(archive, name)), url, len(blocks))
     found = tuple(blocks)
     if not found:
         raise EmptyContent("the book has no text", reason="empty_page")

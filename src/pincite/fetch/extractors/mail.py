@@ -126,9 +126,7 @@ def _parts(message: EmailMessage) -> Iterator[Message]:
 
 def _text(part: Message) -> str:
     payload = part.get_payload(decode=True)
-    return (
-        decode(payload, f"text/plain; charset={part.get_content_charset()}").text if isinstance(payload, bytes) else ""
-    )
+    return decode(payload, f"text/plain; charset={part.get_content_charset()}") if isinstance(payload, bytes) else ""
 
 
 def _plain(text: str, first: int) -> list[Block]:
