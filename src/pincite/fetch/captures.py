@@ -13,7 +13,9 @@ from pincite.domain.errors import InvalidInput, PinciteError, TooLarge
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.page import Snapshot
+from pincite.domain.version import PRODUCT_TOKEN
 from pincite.fetch.limits import BodyKind, FetchLimits
+from pincite.fetch.robots import page_signals
 from pincite.urls.parse import parse_url, registrable_domain
 from pincite.urls.policy import DEFAULT, UrlPolicy, vet_url
 
@@ -64,11 +66,11 @@ def capture(  # noqa: PLR0913  # one argument per field that a capture has
     via: str,
     content_type: str = "",
     robots: str = "allowed",
-    usage_signals: tuple[str, ...] = (),
+    signals: Iterable[str] = (),
     redirects: tuple[str, ...] = (),
     note: str = "",
 ) -> Snapshot:
-    """The snapshot of an answer, with its content-made id."""
+    """The snapshot of an answer, with its content-made id. `signals` of its site come before those of its headers."""
     kept = tuple((name.lower(), value) for name, value in headers if name.lower() not in _DROPPED)
     digest = sha256_hex(body)
     declared = content_type or next((value for name, value in kept if name == "content-type"), "")
@@ -85,7 +87,7 @@ def capture(  # noqa: PLR0913  # one argument per field that a capture has
         fetched_at=fetched_at,
         via=via,
         robots=robots,
-        usage_signals=usage_signals,
+        usage_signals=tuple(dict.fromkeys((*signals, *page_signals(kept, PRODUCT_TOKEN, now=fetched_at)))),
         redirects=redirects,
         note=note,
     )

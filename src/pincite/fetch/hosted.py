@@ -107,7 +107,7 @@ class HostedScraper(ABC):
             fetched_at=scraped.fetched_at or self._around.clock.now(),
             via=self.name,
             robots=admission.robots,
-            usage_signals=admission.signals,
+            signals=admission.signals,
             redirects=() if final == admission.url else (final.sent,),
             note=f"fetched by {self.name}{paid}",
         )

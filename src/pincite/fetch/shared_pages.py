@@ -130,7 +130,6 @@ class Intake:
         for url in dict.fromkeys((request.url, said.final_url)):
             robots, asked = await self._admit(url, request)
             signals += asked
-        now = self.clock.now()
         return capture(
             url=request.url,
             final_url=said.final_url,
@@ -141,7 +140,7 @@ class Intake:
             via=PEER_VIA + peer,
             content_type=said.content_type,
             robots=robots,
-            usage_signals=tuple(dict.fromkeys((*signals, *page_signals(headers, PRODUCT_TOKEN, now=now)))),
+            signals=(*signals, *page_signals(headers, PRODUCT_TOKEN, now=self.clock.now())),
             redirects=() if said.final_url == request.url else (said.final_url,),
             note=f"shared by {peer}, which fetched it on {said.at:%Y-%m-%d %H:%M} UTC",
         )

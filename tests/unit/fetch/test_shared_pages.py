@@ -340,7 +340,7 @@ def ours(clock: Any, **changes: Any) -> Snapshot:
         fetched_at=clock.now(),
         via=changes.pop("via", "direct"),
         content_type="text/html",
-        usage_signals=changes.pop("usage_signals", ()),
+        signals=changes.pop("usage_signals", ()),
         note=changes.pop("note", ""),
     )
     return replace(made, **changes)

@@ -1,7 +1,6 @@
 """Pages out of local libraries (folders, WARC, WACZ) as captures that say where they come from."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Protocol
 
 import anyio
@@ -10,9 +9,8 @@ import anyio.to_thread
 from pincite.domain.budget import DEADLINES_S
 from pincite.domain.errors import DeadLink, NotFound, Timeout
 from pincite.domain.fetch import FetchRequest
-from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.page import LibraryPage, Snapshot
-from pincite.fetch.captures import GIVEN, given_body
+from pincite.fetch.captures import GIVEN, capture, given_body
 from pincite.ports import Clock, PageSource
 
 NAME = "archive"
@@ -47,7 +45,17 @@ class ArchiveBackend:
                 page = await anyio.to_thread.run_sync(self._find, request.url, abandon_on_cancel=True)
         except TimeoutError:
             raise Timeout("the library did not answer in time", reason="archive_read") from None
-        return _capture(page, request.url, page.captured_at or self._clock.now())
+        return capture(
+            url=request.url,
+            final_url=page.url,
+            status=200,
+            headers=(("content-type", page.content_type),),
+            body=page.body,
+            fetched_at=page.captured_at or self._clock.now(),
+            via=NAME,
+            robots="not_asked",
+            note=page.note,
+        )
 
     def _find(self, url: str) -> LibraryPage:
         for library in self._libraries:
@@ -56,25 +64,6 @@ class ArchiveBackend:
             except NotFound:
                 continue
         raise NotFound(f"no library holds {url}", reason="not_in_library")
-
-
-def _capture(page: LibraryPage, asked: str, at: datetime) -> Snapshot:
-    digest = sha256_hex(page.body)
-    return Snapshot(
-        snapshot_id=snapshot_id(page.url, at, digest),
-        url=asked,
-        final_url=page.url,
-        canonical_url=page.url,
-        status=200,
-        content_type=page.content_type,
-        headers=(("content-type", page.content_type),),
-        body=page.body,
-        body_sha256=digest,
-        fetched_at=at,
-        via=NAME,
-        robots="not_asked",
-        note=page.note,
-    )
 
 
 # Files that were handed over, as captures: a run reads them by the address that reading them gave.

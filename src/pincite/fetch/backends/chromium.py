@@ -14,14 +14,13 @@ import anyio
 from pincite.domain.errors import BudgetExhausted, ExtraNotInstalled, NetworkError, PinciteError, Timeout, TooLarge
 from pincite.domain.fetch import FetchRequest
 from pincite.domain.page import Snapshot
-from pincite.domain.version import PRODUCT_TOKEN, USER_AGENT
+from pincite.domain.version import USER_AGENT
 from pincite.fetch.captures import capture
 from pincite.fetch.limits import FetchLimits
 from pincite.fetch.page_failures import failure_of
 from pincite.fetch.politeness import HostTurns
 from pincite.fetch.proxies import EgressProxy, UpstreamProxy
 from pincite.fetch.resolver import VettedResolver
-from pincite.fetch.robots import page_signals
 from pincite.fetch.robots_gate import Admission, RobotsGate
 from pincite.ports import Clock
 from pincite.runtime.call_context import current_meter
@@ -188,21 +187,19 @@ class ChromiumBackend:
         if len(html) > self._limits.html_max_bytes:
             raise TooLarge("the rendered page is too large", reason="decoded_too_large")
         final = await self.gate.admit(page.url, request)  # scripts may have led elsewhere
-        headers = tuple((await response.all_headers()).items())
         # Those that describe what the server sent do not describe the rendered page.
         sent = {"content-type", "content-encoding", "content-length", "transfer-encoding", "etag", "last-modified"}
-        kept = [(name, str(value)) for name, value in headers if name not in sent]
-        now = self._clock.now()
+        kept = [(name, str(value)) for name, value in (await response.all_headers()).items() if name not in sent]
         return capture(
             url=request.url,
             final_url=final.url.sent,
             status=response.status,
             headers=(("content-type", "text/html; charset=utf-8"), *kept),
             body=html.encode("utf-8", "replace"),
-            fetched_at=now,
+            fetched_at=self._clock.now(),
             via=self.name,
             robots=final.robots,
-            usage_signals=tuple(dict.fromkeys((*final.signals, *page_signals(headers, PRODUCT_TOKEN, now=now)))),
+            signals=final.signals,
             redirects=() if final.url == admission.url else (final.url.sent,),
             note="rendered in a browser",
         )

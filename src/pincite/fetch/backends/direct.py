@@ -8,13 +8,11 @@ import anyio
 from pincite.domain.errors import Timeout
 from pincite.domain.fetch import FetchRequest
 from pincite.domain.page import Snapshot
-from pincite.domain.version import PRODUCT_TOKEN
 from pincite.fetch.captures import capture
 from pincite.fetch.client import NOTE, GuardedClient, Visit, visit
 from pincite.fetch.limits import FetchLimits
 from pincite.fetch.page_failures import failure_of
 from pincite.fetch.politeness import HostTurns, retried
-from pincite.fetch.robots import page_signals
 from pincite.fetch.robots_gate import Admission, RobotsGate
 from pincite.ports import Clock
 from pincite.urls.parse import ParsedUrl
@@ -101,19 +99,17 @@ class DirectBackend:
         return snapshot
 
     def _capture(self, job: _Job, seen: Visit) -> Snapshot:
-        headers = seen.exchange.headers
-        now = self._clock.now()
         admission = job.admissions[-1]
         return capture(
             url=job.request.url,
             final_url=seen.final.sent,
             status=seen.exchange.status,
-            headers=headers,
+            headers=seen.exchange.headers,
             body=seen.exchange.body,
-            fetched_at=now,
+            fetched_at=self._clock.now(),
             via=self.name,
             robots=admission.robots,
-            usage_signals=tuple(dict.fromkeys((*admission.signals, *page_signals(headers, PRODUCT_TOKEN, now=now)))),
+            signals=admission.signals,
             redirects=seen.redirects,
             note=NOTE if self._client.has_session(seen.final) else "",
         )

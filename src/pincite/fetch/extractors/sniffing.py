@@ -64,49 +64,17 @@ _ZIPPED = (
     (b"application/vnd.oasis.opendocument.text", Format.ODT),
     (b"META-INF/container.xml", Format.EPUB),
 )
-_NAMES = {
-    ".md": Format.MARKDOWN,
-    ".markdown": Format.MARKDOWN,
-    ".mdown": Format.MARKDOWN,
-    ".mkd": Format.MARKDOWN,
-    ".csv": Format.CSV,
-    ".tsv": Format.CSV,
-    ".json": Format.JSON,
-    ".geojson": Format.JSON,
-    ".jsonl": Format.JSON,
-    ".ndjson": Format.JSON,
-    ".html": Format.HTML,
-    ".htm": Format.HTML,
-    ".xhtml": Format.HTML,
-    ".txt": Format.TEXT,
-    ".text": Format.TEXT,
-    ".rst": Format.TEXT,
-    ".log": Format.TEXT,
-    ".eml": Format.MAIL,
-    ".mbox": Format.MAIL,
-    ".mht": Format.MAIL,
-    ".mhtml": Format.MAIL,
-    ".adoc": Format.TEXT,
+# The names of files and the media types of what its bytes leave open.
+_NAMED = {
+    Format.HTML: ".html .htm .xhtml text/html application/xhtml+xml",
+    Format.MARKDOWN: ".md .markdown .mdown .mkd text/markdown text/x-markdown",
+    Format.TEXT: ".txt .text .rst .log .adoc",
+    Format.CSV: ".csv .tsv text/csv text/tab-separated-values application/csv",
+    Format.JSON: ".json .geojson .jsonl .ndjson application/json text/json application/x-ndjson application/jsonl "
+    "application/x-jsonlines",
+    Format.MAIL: ".eml .mbox .mht .mhtml message/rfc822 application/mbox multipart/related",
 }
-_DECLARED = {
-    "text/markdown": Format.MARKDOWN,
-    "text/x-markdown": Format.MARKDOWN,
-    "text/csv": Format.CSV,
-    "text/tab-separated-values": Format.CSV,
-    "application/csv": Format.CSV,
-    "application/json": Format.JSON,
-    "application/ld+json": Format.JSON,
-    "application/feed+json": Format.JSON,
-    "application/x-ndjson": Format.JSON,
-    "application/jsonl": Format.JSON,
-    "application/x-jsonlines": Format.JSON,
-    "text/json": Format.JSON,
-    "text/html": Format.HTML,
-    "application/xhtml+xml": Format.HTML,
-    "message/rfc822": Format.MAIL,
-    "application/mbox": Format.MAIL,
-    "multipart/related": Format.MAIL,
-}
+_BY_NAME = {name: kind for kind, names in _NAMED.items() for name in names.split()}
 _TELLS_NOTHING = ("", "application/octet-stream", "binary/octet-stream", "application/unknown", "text/plain")
 
 
@@ -127,13 +95,13 @@ def format_of(content: bytes, url: str, content_type: str | None) -> Format:
     if head.startswith(_MAGIC):
         return Format.UNSUPPORTED
     if is_html:
-        shown_as_source = declared == "text/plain" and _NAMES.get(suffix) is not Format.HTML
-        return Format.TEXT if shown_as_source or _NAMES.get(suffix) is Format.MARKDOWN else Format.HTML
+        shown_as_source = declared == "text/plain" and _BY_NAME.get(suffix) is not Format.HTML
+        return Format.TEXT if shown_as_source or _BY_NAME.get(suffix) is Format.MARKDOWN else Format.HTML
     if len(_BINARY.findall(head)) > len(head) // 50:
         return Format.UNSUPPORTED
     if _XML_START.match(head):
         return Format.HTML if b"http://www.w3.org/1999/xhtml" in head or declared == "text/html" else Format.XML
-    if declared in _TELLS_NOTHING and suffix not in _NAMES and _is_mail(head):
+    if declared in _TELLS_NOTHING and suffix not in _BY_NAME and _is_mail(head):
         return Format.MAIL
     return _textual(declared, suffix)
 
@@ -152,12 +120,10 @@ def _is_mail(head: bytes) -> bool:
 
 def _textual(declared: str, suffix: str) -> Format:
     if declared in _TELLS_NOTHING:
-        return _NAMES.get(suffix, Format.TEXT)
+        return _BY_NAME.get(suffix, Format.TEXT)
     if declared.endswith("+json"):
         return Format.JSON
-    if declared in _DECLARED:
-        return _DECLARED[declared]
-    return Format.TEXT if declared.startswith("text/") else Format.UNSUPPORTED
+    return _BY_NAME.get(declared, Format.TEXT if declared.startswith("text/") else Format.UNSUPPORTED)
 
 
 def _suffix_of(url: str) -> str:
