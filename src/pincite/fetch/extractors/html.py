@@ -60,7 +60,7 @@ def read_html(text: str, url: str) -> Document:
         EmptyContent: no text a reader would see.
     """
     page, metadata, items, hidden = _visible(text, url)
-    found, remarks, notes = _content(page, url, metadata)
+    found, remarks, notes = _content(page, url, metadata, items)
     chars = sum(len(item.block.text) for item in found)
     is_shell = chars < _SHELL_CHARS and data_chars(page) > _OUTWEIGHS * chars
     if is_shell and (embedded := _embedded(page, metadata, chars)) is not None:
@@ -72,7 +72,9 @@ def read_html(text: str, url: str) -> Document:
     return build(without_controls(found), metadata, notes, items, remarks)
 
 
-def _content(page: Page, url: str, metadata: Metadata) -> tuple[list[Found], list[Found], tuple[str, ...]]:
+def _content(
+    page: Page, url: str, metadata: Metadata, items: PageItems
+) -> tuple[list[Found], list[Found], tuple[str, ...]]:
     """The blocks that count, the comments of readers apart from them, and what must be said about the choice."""
     body = page.root.find("body")
     visible = size_of(page.root if body is None else body)
@@ -82,7 +84,7 @@ def _content(page: Page, url: str, metadata: Metadata) -> tuple[list[Found], lis
         found = walk.run(content_region(page.root))
     else:
         found = walk.run(page.root)
-        found, remarks = select(found, page, url, metadata) if found else (found, remarks)
+        found, remarks = select(found, page, url, metadata, items.stated()) if found else (found, remarks)
     read, said = (sum(len(item.block.text) for item in items) for items in (found, remarks))
     if visible - said > _OUTWEIGHS * read:
         found, notes = found_by_second(page, BlockWalk(metadata.base_url).run(page.root), found)
@@ -111,12 +113,12 @@ def labelled(text: str, url: str) -> tuple[list[Found], Layout, list[list[float]
 
     The last is the text of a page whose markup says which part counts; nothing is chosen there.
     """
-    page, metadata, _, _ = _visible(text, url)
+    page, metadata, items, _ = _visible(text, url)
     found = BlockWalk(metadata.base_url).run(page.root)
     features = BlockFeatures(found, metadata.types)
     cheap = cheap_votes(page, metadata.types)
     one, both = features.rows(cheap), features.rows(both_votes(page, url, cheap))
-    layout = layout_of(found, one, page, metadata)
+    layout = layout_of(found, one, page, metadata, items.stated())
     if not is_documentation(page.root):
         return found, layout, one, both, None
     region = BlockWalk(metadata.base_url).run(content_region(page.root))

@@ -55,6 +55,8 @@ _FACTS = ("sku", "mpn", "gtin", "gtin13", "gtin14", "model", "color", "material"
 _OF_OFFERS = ("price", "lowPrice", "highPrice", "priceCurrency", "availability", "itemCondition")
 _OF_RATINGS = ("ratingValue", "bestRating", "reviewCount", "ratingCount")
 _FORUM_HOST = re.compile(r"https?://(?:forums?|community|boards?|discuss|discussions?|answers?)\d*\.")
+_PRICE = re.compile(r"\d{1,9}(?:\.\d{1,4})?")
+_TELLING_PRICE = 100
 _WORD = re.compile(r"\w+")
 # Words in a row that a post shares with a block only if it is its text.
 _RUN = 4
@@ -94,12 +96,21 @@ class PageItems:
         self._root = page.root
         self._known: frozenset[ItemKind] = frozenset()  # kinds that an earlier vocabulary has told of
         self._signed: dict[tuple[str, datetime], int] = {}
-        for source, nodes in (("json-ld", map(_linked_node, linked)), *_marked_nodes(page)):
+        self._linked = [_linked_node(value) for value in linked]
+        for source, nodes in (("json-ld", self._linked), *_marked_nodes(page)):
             for node in nodes:
                 self._take(node, source, None, 0)
             self._known = frozenset(draft.item.kind for draft in self._drafts)
         if not any(draft.item.kind is ItemKind.PRODUCT for draft in self._drafts):
             self._drafts += _open_graph(page.root)
+
+    def stated(self) -> str:
+        """What the structured data says the page's own text is: articles, products and their prices, posts."""
+        said = [MARKUP.sub("\n", text) for node in self._linked if (text := node.text("articleBody"))]
+        for draft in (draft for draft in self._drafts if draft.item.kind in _OWN):
+            prices = (value for name, value in draft.item.facts if name in {"price", "lowPrice", "highPrice"})
+            said += [draft.item.name, draft.text, *(line for price in prices for line in _price_lines(price))]
+        return "\n".join(said)
 
     def _take(self, node: _Node, source: str, parent: int | None, depth: int, *, accepted: bool = False) -> None:
         if depth > _MAX_DEPTH or len(self._drafts) >= _MAX_ITEMS:
@@ -195,6 +206,7 @@ class PageItems:
 
 
 _THREADS = frozenset({ItemKind.QUESTION, ItemKind.ANSWER, ItemKind.POST, ItemKind.COMMENT})
+_OWN = _THREADS | {ItemKind.PRODUCT}
 
 
 def _kind_of(node: _Node) -> ItemKind | None:
@@ -268,7 +280,7 @@ def _last(name: str) -> str:
 
 def _said(node: _Node) -> str:
     """What the item says in its own words."""
-    return MARKUP.sub(" ", node.text("text", "articleBody", "reviewBody", "commentText", "description"))
+    return MARKUP.sub("\n", node.text("text", "articleBody", "reviewBody", "commentText", "description"))
 
 
 def _remark(draft: Draft, remarks: Sequence[Found]) -> str:
@@ -306,6 +318,15 @@ def _facts(node: _Node) -> Iterator[tuple[str, str]]:
             if name not in seen and (line := line_of(value)):
                 seen.add(name)
                 yield name, line
+
+
+def _price_lines(price: str) -> Iterator[str]:
+    """A price as pages write it, a line each; small whole ones are numbers of anything."""
+    if _PRICE.fullmatch(price):
+        amount = float(price)
+        yield from (f"{amount:.2f}", f"{amount:,.2f}")
+        if amount >= _TELLING_PRICE and amount.is_integer():
+            yield from (f"{amount:.0f}", f"{amount:,.0f}")
 
 
 def _bare(text: str) -> str:

@@ -7,8 +7,8 @@ pages that it has read before.
 import math
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
-from itertools import compress, groupby
+from collections.abc import Hashable, Sequence
+from itertools import compress
 
 from pincite.domain.frozen import dataclass
 from pincite.domain.page import BlockKind
@@ -233,7 +233,6 @@ class Layout:
             if not kept[index] and kept[index + 1] and self.leading[index]:
                 kept[index] = True
         kept = with_section_headings(kept, self.levels, self.around)
-        kept = self._without_holes(kept)
         kept = without_last_headings(kept, [level > 0 for level in self.levels])
         kept = with_section_headings(kept, self.levels, self.around)
         kept = self._whole(self._with_main_heading(self._without_menus(kept)))
@@ -274,8 +273,7 @@ class Layout:
     def _without_repeats(self, kept: list[bool]) -> list[bool]:
         """What is kept, but for blocks whose words all stand in kept blocks above.
 
-        Replies quote the post they answer, and a page draws a post or an offer once more where it leads to it. Of a
-        quotation that goes, the short lines around it ("Ada wrote:") go as well.
+        Replies quote the post they answer, and a page draws a post or an offer once more where it leads to it.
         """
         stood: set[tuple[str, ...]] = set()
         shown = list(kept)
@@ -286,21 +284,7 @@ class Layout:
             runs = list(zip(*(words[place:] for place in range(_REPEATED_WORDS)), strict=False))
             shown[index] = not runs or not stood.issuperset(runs)
             stood.update(runs)
-        for start, end in self._quotations():
-            left = sum(compress(self.sizes[start:end], shown[start:end]))
-            gone = sum(compress(self.sizes[start:end], kept[start:end])) - left
-            for index in range(start, end) if gone > left else ():
-                shown[index] = shown[index] and self.sizes[index] >= _REPEATED_WORDS
         return shown
-
-    def _quotations(self) -> Iterator[tuple[int, int]]:
-        """Where quotations of one or more blocks begin and end."""
-        start = 0
-        for kind, group in groupby(self.kinds):
-            end = start + len(list(group))
-            if kind is BlockKind.QUOTATION:
-                yield start, end
-            start = end
 
     def apart(self, kept: Sequence[bool]) -> Sequence[bool]:
         """Which blocks are comments of readers, apart from the text that is kept; of a thread those on its posts."""
@@ -336,31 +320,6 @@ class Layout:
         depth = _LIST_DEPTH if self.kinds[first] is BlockKind.LIST_ITEM else 2
         return holder is not None and all(holder in self.holders[place][:depth] for place in range(first, after))
 
-    def _without_holes(self, kept: list[bool]) -> list[bool]:
-        """What is kept, and on a page of many headings or terms what a container that kept most lost in between.
-
-        Paragraphs full of links are as much a part of a manual as those around them, and so is each of its definition
-        lists. On pages of fewer headings this would bring back teasers inside articles.
-        """
-        if self._headings(kept) + self._terms(kept) < _REFERENCE_PARTS:
-            return kept
-        words: Counter[int] = Counter()
-        left: Counter[int] = Counter()
-        spans: dict[int, tuple[int, int]] = {}
-        for index, holders in enumerate(self.holders):
-            words.update(dict.fromkeys(holders, self.sizes[index] if kept[index] or self.plain[index] else 0))
-            if kept[index]:
-                left.update(dict.fromkeys(holders, self.sizes[index]))
-                spans.update((holder, (spans.get(holder, (index, 0))[0], index)) for holder in holders)
-        shown = list(kept)
-        for index, holders in enumerate(self.holders):
-            if kept[index] or not self.plain[index]:
-                continue
-            over = [holder for holder in holders if holder in spans and spans[holder][0] < index < spans[holder][1]]
-            near = over if self.kinds[index] in _REFERENCED else [at for at in over if at in holders[:2]]
-            shown[index] = any(2 * left[holder] >= words[holder] for holder in near)
-        return shown
-
     def _without_menus(self, kept: list[bool]) -> list[bool]:
         """What is kept, but for the menus in the page's headers; they stay on a page that has next to nothing else."""
         shown = [keep and not menu for keep, menu in zip(kept, self.menus, strict=True)]
@@ -384,6 +343,3 @@ class Layout:
 
     def _headings(self, kept: Sequence[bool]) -> int:
         return sum(keep and level > 0 for keep, level in zip(kept, self.levels, strict=True))
-
-    def _terms(self, kept: Sequence[bool]) -> int:
-        return sum(keep and kind is BlockKind.TERM for keep, kind in zip(kept, self.kinds, strict=True))

@@ -121,8 +121,10 @@ def _leads_on(block: Block, after: Block, row: Sequence[float]) -> bool:
     return block.kind is BlockKind.TERM or (block.text.endswith(":") and is_plain(row))
 
 
-def layout_of(found: Sequence[Found], rows: Sequence[Sequence[float]], page: Page, metadata: Metadata) -> Layout:
-    """What the choice knows of these blocks; `rows` are their features."""
+def layout_of(
+    found: Sequence[Found], rows: Sequence[Sequence[float]], page: Page, metadata: Metadata, stated: str
+) -> Layout:
+    """What the choice knows of these blocks; `rows` are their features, `stated` what the page calls its own text."""
     navigation = {*page.root.iter("nav"), *(element for element in page.noted if element.get("role") == "navigation")}
     menus = {element for menu in header_menus(navigation) for element in menu.iter()}
     title = bare(metadata.title)
@@ -147,7 +149,7 @@ def layout_of(found: Sequence[Found], rows: Sequence[Sequence[float]], page: Pag
         posts=tuple(item.holder in said for item in found),
         remarks=tuple(map(is_remark, rows)),
         below=tuple(item.holder in below for item in found),
-        stated=tuple(shares_of(found, metadata.stated)),
+        stated=tuple(shares_of(found, stated)),
         records=records,
         texts=tuple(block.text for block in blocks) if records else (),
     )
@@ -161,12 +163,14 @@ def _holders(element: HtmlElement | None, known: dict[HtmlElement | None, tuple[
     return known[element]
 
 
-def select(found: Sequence[Found], page: Page, url: str, metadata: Metadata) -> tuple[list[Found], list[Found]]:
+def select(
+    found: Sequence[Found], page: Page, url: str, metadata: Metadata, stated: str
+) -> tuple[list[Found], list[Found]]:
     """The blocks that are content, all when none stands out; and the comments of readers beside them."""
     features = BlockFeatures(found, metadata.types)
     votes = cheap_votes(page, metadata.types)
     rows = features.rows(votes)
-    layout = layout_of(found, rows, page, metadata)
+    layout = layout_of(found, rows, page, metadata, stated)
     odds = layout.likely(content_odds(rows, ONE))
     if layout.is_unsure(odds):
         odds = layout.likely(content_odds(features.rows(both_votes(page, url, votes)), BOTH))

@@ -6,9 +6,8 @@ The canonical address is believed only on the page's own site (see `canonical_of
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from html import unescape
 from urllib.parse import urlsplit
 
 from lxml.html import HtmlElement
@@ -29,23 +28,6 @@ _MAX_DESCRIPTION = 1_000
 _MAX_BYLINE = 200
 # Structured data may be a graph of everything on the site.
 _MAX_LD_NODES = 500
-# Compared with the page: more than any article has.
-_MAX_STATED_CHARS = 200_000
-# Comments on comments of a discussion.
-_MAX_STATED_DEPTH = 6
-# Of a thread, which pages show in parts themselves.
-_MAX_POSTS = 200
-_STATING = (
-    (frozenset({"Product", "ProductGroup"}), ("name", "description")),
-    (
-        frozenset({"Question", "Answer", "DiscussionForumPosting", "Comment", "QAPage"}),
-        ("name", "headline", "text", "articleBody", "description"),
-    ),
-    (frozenset({"BlogPosting"}), ("articleBody",)),
-)
-_MARKUP = re.compile(r"<[^<>]*>")
-_PRICE = re.compile(r"\d{1,9}(?:\.\d{1,4})?")
-_TELLING_PRICE = 100
 _SEPARATORS = (" | ", " — ", " – ", " · ", " » ", " « ", " :: ", " - ", ": ")
 _PUBLISHED = (
     "article:published_time",
@@ -115,8 +97,6 @@ class Metadata:
     canonical_url: str = ""
     types: frozenset[str] = frozenset()
     signals: tuple[str, ...] = ()
-    stated: str = ""
-    """What the structured data says the page's own text is: of an article, a product, the posts of a thread."""
     linked: tuple[Mapping[str, object], ...] = ()
     """The objects of the page's JSON-LD."""
 
@@ -128,7 +108,6 @@ def read_metadata(page: Page, url: str) -> Metadata:
     linked = list(linked_data(root))
     types = frozenset(str(kind) for node in linked for kind in _as_list(node.get("@type"))) | _kinds(metas, url)
     base_url = _base_url(root, url)
-    og_price = metas.get("og:price:amount")
     site_name = _line(metas.get("og:site_name") or _publisher(linked) or metas.get("application-name", ""), _MAX_TITLE)
     return Metadata(
         base_url=base_url,
@@ -144,7 +123,6 @@ def read_metadata(page: Page, url: str) -> Metadata:
         canonical_url=canonical_of(root, url),
         types=types,
         signals=_signals(root),
-        stated="\n".join((*_stated(linked), *_price_lines({"price": metas.get("product:price:amount", og_price)}))),
         linked=tuple(linked),
     )
 
@@ -234,43 +212,6 @@ def linked_data(root: HtmlElement) -> Iterator[Mapping[str, object]]:
         elif isinstance(node, dict):
             yield node
             queue.extend(node[name] for name in ("@graph", "mainEntity", "mainEntityOfPage", "hasPart") if name in node)
-
-
-def _stated(linked: Iterable[object], depth: int = 0) -> Iterator[str]:
-    """The texts of articles, products, questions, answers, posts and comments, without their markup.
-
-    Source: schema.org, properties of Article, Product, QAPage and DiscussionForumPosting.
-    """
-    for node in linked:
-        if not isinstance(node, Mapping):
-            continue
-        kinds = {str(kind) for kind in _as_list(node.get("@type"))}
-        names = next((names for known, names in _STATING if kinds & known), ())
-        if not names and any(kind.endswith("Article") for kind in kinds):
-            names = ("articleBody",)
-        for name in names:
-            text = node.get(name)
-            if isinstance(text, str):
-                yield _MARKUP.sub("\n", unescape(text[:_MAX_STATED_CHARS]))
-        for offer in _as_list(node.get("offers"))[:_MAX_POSTS]:
-            yield from _price_lines(offer)
-        if depth < _MAX_STATED_DEPTH:
-            for name in ("acceptedAnswer", "suggestedAnswer", "comment"):
-                yield from _stated(_as_list(node.get(name))[:_MAX_POSTS], depth + 1)
-
-
-def _price_lines(offer: object) -> Iterator[str]:
-    """The prices of an offer as pages write them, a line each; small whole ones are numbers of anything.
-
-    Source: schema.org, Offer `price`, AggregateOffer `lowPrice` and `highPrice`.
-    """
-    for name in ("price", "lowPrice", "highPrice"):
-        value = offer.get(name) if isinstance(offer, Mapping) else None
-        if isinstance(value, int | float | str) and _PRICE.fullmatch(str(value)):
-            amount = float(value)
-            yield from (f"{amount:.2f}", f"{amount:,.2f}")
-            if amount >= _TELLING_PRICE and amount.is_integer():
-                yield from (f"{amount:.0f}", f"{amount:,.0f}")
 
 
 def _as_list(value: object) -> list[object]:

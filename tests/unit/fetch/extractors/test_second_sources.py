@@ -175,8 +175,8 @@ def test_data_of_a_page_that_shows_sentences_is_no_source() -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        '<script type="application/ld+json">{"@type": "Product", "offers": {"price": "1139.5"}}</script>',
-        '<meta property="og:price:amount" content="1,139.50"><meta property="product:price:amount" content="1139.50">',
+        '<script type="application/ld+json">{"@type": "Product", "name": "K1", "offers": {"price": "1139.5"}}</script>',
+        '<meta property="og:title" content="K1"><meta property="product:price:amount" content="1139.50">',
     ],
 )
 def test_the_price_that_the_page_gives_to_machines_is_text_where_it_shows(said: str) -> None:
