@@ -97,12 +97,11 @@ _IN_COMMENT = FEATURES.index("in_comment")
 
 @dataclass(frozen=True, slots=True)
 class Votes:
-    """What the extractors chose: main text and comments of the first, text of the second; and the page's types."""
+    """What the extractors chose: main text and comments of the first, text of the second."""
 
     main: str
     comments: str
     second: str
-    types: frozenset[str] = frozenset()
 
 
 def is_plain(row: Sequence[float]) -> bool:

@@ -116,7 +116,7 @@ def labelled(text: str, url: str) -> tuple[list[Found], Layout, list[list[float]
     page, metadata, items, _ = _visible(text, url)
     found = BlockWalk(metadata.base_url).run(page.root)
     features = BlockFeatures(found, metadata.types)
-    cheap = cheap_votes(page, metadata.types)
+    cheap = cheap_votes(page)
     one, both = features.rows(cheap), features.rows(both_votes(page, url, cheap))
     layout = layout_of(found, one, page, metadata, items.stated())
     if not is_documentation(page.root):

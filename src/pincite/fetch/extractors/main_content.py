@@ -12,8 +12,7 @@ cross-validation expects of them on sites they have not seen. They know no words
 Source: ADR 0007; schema.org (QAPage, DiscussionForumPosting) for the parts of a thread.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
 
 from lxml import etree
@@ -40,7 +39,6 @@ from pincite.fetch.extractors.features import (
 from pincite.fetch.extractors.layout import CAPTIONED, FAR_LESS, Layout, bare, odd_of, says
 from pincite.fetch.extractors.metadata import Metadata
 
-ONE, BOTH = "one", "both"
 # Source: schema.org, QAPage and DiscussionForumPosting: the comments of a posting are its replies, those of a question
 # or an answer are remarks on it.
 _ASKED = frozenset({"question", "answer"})
@@ -57,42 +55,28 @@ _LONGEST_CHARS = 200
 _MOST_BUTTONS = 8
 
 
-def content_odds(rows: Sequence[Sequence[float]], votes: str) -> list[float]:
-    """For each row of features the probability that the block is content.
-
-    Args:
-        rows: the features.
-        votes: whose votes they hold: `ONE`, the cheap reader's alone, or `BOTH`.
-    """
-    log_odds = content_trees.both if votes == BOTH else content_trees.one
+def content_odds(rows: Sequence[Sequence[float]], log_odds: Callable[[Sequence[float]], float]) -> list[float]:
+    """For each row of features the probability that the block is content, by the trees for the votes it holds."""
     return [odd_of(log_odds(row)) for row in rows]
 
 
-def cheap_votes(page: Page, types: frozenset[str]) -> Votes:
+def cheap_votes(page: Page) -> Votes:
     """What the cheap reader chooses."""
-    second = _cheap_vote(page.root)
-    return Votes(second, "", second, types)
+    from resiliparse.extract.html2text import extract_plain_text
+
+    source = etree.tostring(page.root, encoding="unicode", method="html")
+    chosen = str(extract_plain_text(source, main_content=True))
+    return Votes(chosen, "", chosen)
 
 
 def both_votes(page: Page, url: str, cheap: Votes) -> Votes:
     """What the two readers choose."""
-    main, comments = _slow_vote(page.root, url)
-    return replace(cheap, main=main or cheap.second, comments=comments)
-
-
-def _cheap_vote(root: HtmlElement) -> str:
-    from resiliparse.extract.html2text import extract_plain_text
-
-    return str(extract_plain_text(etree.tostring(root, encoding="unicode", method="html"), main_content=True))
-
-
-def _slow_vote(root: HtmlElement, url: str) -> tuple[str, str]:
     import trafilatura
 
-    chosen = trafilatura.bare_extraction(root, url=url, include_comments=True, include_tables=True)
-    if isinstance(chosen, trafilatura.settings.Document):
-        return chosen.text or "", chosen.comments or ""
-    return "", ""
+    chosen = trafilatura.bare_extraction(page.root, url=url, include_comments=True, include_tables=True)
+    if not isinstance(chosen, trafilatura.settings.Document):
+        return cheap
+    return Votes(chosen.text or cheap.second, chosen.comments or "", cheap.second)
 
 
 def found_by_second(page: Page, everything: list[Found], found: list[Found]) -> tuple[list[Found], tuple[str, ...]]:
@@ -100,7 +84,7 @@ def found_by_second(page: Page, everything: list[Found], found: list[Found]) -> 
 
     Lists of links are no text: a short page under a long menu is a short page.
     """
-    second = _cheap_vote(page.root)
+    second = cheap_votes(page).second
     chars = sum(len(item.block.text) for item in found)
     if len(second) <= FAR_LESS * chars:
         return found, ()
@@ -168,12 +152,12 @@ def select(
 ) -> tuple[list[Found], list[Found]]:
     """The blocks that are content, all when none stands out; and the comments of readers beside them."""
     features = BlockFeatures(found, metadata.types)
-    votes = cheap_votes(page, metadata.types)
+    votes = cheap_votes(page)
     rows = features.rows(votes)
     layout = layout_of(found, rows, page, metadata, stated)
-    odds = layout.likely(content_odds(rows, ONE))
+    odds = layout.likely(content_odds(rows, content_trees.one))
     if layout.is_unsure(odds):
-        odds = layout.likely(content_odds(features.rows(both_votes(page, url, votes)), BOTH))
+        odds = layout.likely(content_odds(features.rows(both_votes(page, url, votes)), content_trees.both))
     kept = layout.kept(odds)
     return list(compress(found, kept)) or list(found), list(compress(found, layout.apart(kept)))
 

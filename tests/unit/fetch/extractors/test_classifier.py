@@ -7,7 +7,7 @@ from hashlib import sha256
 from pincite.fetch.extractors import content_trees, extract
 from pincite.fetch.extractors.features import FEATURES, is_made_of_records
 from pincite.fetch.extractors.layout import agreed, best_threshold
-from pincite.fetch.extractors.main_content import BOTH, ONE, content_odds
+from pincite.fetch.extractors.main_content import content_odds
 
 
 def test_trees_were_trained_on_the_features_there_are() -> None:
@@ -25,8 +25,8 @@ def test_what_both_extractors_chose_is_likelier_content() -> None:
         "main_prev": 1.0, "main_next": 1.0, "ends_sentence": 1.0, "grand_main": 1.0, "great_main": 1.0,
         "great_second": 1.0, "second_prev": 1.0, "second_next": 1.0, "kind_paragraph": 1.0,
     }  # fmt: skip
-    for votes in (ONE, BOTH):
-        low, high = content_odds([tuple(neither.values()), tuple(both.values())], votes)
+    for log_odds in (content_trees.one, content_trees.both):
+        low, high = content_odds([tuple(neither.values()), tuple(both.values())], log_odds)
         assert low < 0.5 < high
 
 
