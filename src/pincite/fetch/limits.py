@@ -1,7 +1,8 @@
 """Numbers of the fetch service: defaults, and ceilings that no setting and no request may pass."""
 
-from dataclasses import fields
+from dataclasses import field, fields
 from enum import StrEnum
+from typing import Any, TypeVar, cast
 
 from pincite.domain.errors import InvalidSetting
 from pincite.domain.frozen import dataclass
@@ -38,37 +39,13 @@ class BodyKind(StrEnum):
     DOCUMENT = "document"
 
 
-CEILINGS: dict[str, float] = {
-    "html_max_bytes": 8_388_608,
-    "pdf_max_bytes": 33_554_432,
-    "document_max_bytes": 50_000_000,
-    "total_s": 40.0,
-    "render_total_s": 30.0,
-    "dns_s": 3.0,
-    "connect_s": 5.0,
-    "idle_s": 10.0,
-    "redirects_max": 5,
-}
+_Number = TypeVar("_Number", int, float)
 
 
-# What each limit is of, for the documentation.
-NOTES: dict[str, str] = {
-    "html_max_bytes": "decoded bytes of a web page",
-    "pdf_max_bytes": "decoded bytes of a PDF",
-    "document_max_bytes": "decoded bytes of any other file",
-    "total_s": "seconds for one page: DNS, robots.txt, redirects, retries, body",
-    "render_total_s": "seconds for one page in a browser",
-    "dns_s": "seconds for one lookup",
-    "connect_s": "seconds for one connection, TLS included",
-    "idle_s": "seconds without a byte",
-    "min_bytes_per_s": "a body that comes slower is given up",
-    "min_speed_over_s": "seconds over which that speed is measured",
-    "redirects_max": "redirects of one page",
-    "per_host_concurrency": "connections to one host at a time",
-    "requests_per_s_per_host": "requests to one host; setting `requests_per_s_per_host`",
-    "queue_max_s": "seconds a page waits for its host's turn",
-    "concurrency": "connections in all",
-}
+def _limit(default: _Number, of: str, *, ceiling: float | None = None) -> _Number:
+    """A field of `FetchLimits`: what it is a limit of, for the documentation, and what no setting may pass."""
+    made: Any = field(default=default, metadata={"of": of, "ceiling": ceiling})
+    return cast("_Number", made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,30 +55,30 @@ class FetchLimits:
     Errors: InvalidSetting (a value above its ceiling, or not positive).
     """
 
-    html_max_bytes: int = 2_000_000
-    pdf_max_bytes: int = 33_554_432
-    document_max_bytes: int = 50_000_000
-    total_s: float = 12.0
-    render_total_s: float = 30.0
-    dns_s: float = 3.0
-    connect_s: float = 5.0
-    idle_s: float = 10.0
-    min_bytes_per_s: int = 1_024
-    min_speed_over_s: float = 10.0
-    redirects_max: int = 5
-    per_host_concurrency: int = 2
-    requests_per_s_per_host: float = 1.0
-    queue_max_s: float = 60.0
-    concurrency: int = 100
+    html_max_bytes: int = _limit(2_000_000, "decoded bytes of a web page", ceiling=8_388_608)
+    pdf_max_bytes: int = _limit(33_554_432, "decoded bytes of a PDF", ceiling=33_554_432)
+    document_max_bytes: int = _limit(50_000_000, "decoded bytes of any other file", ceiling=50_000_000)
+    total_s: float = _limit(12.0, "seconds for one page: DNS, robots.txt, redirects, retries, body", ceiling=40.0)
+    render_total_s: float = _limit(30.0, "seconds for one page in a browser", ceiling=30.0)
+    dns_s: float = _limit(3.0, "seconds for one lookup", ceiling=3.0)
+    connect_s: float = _limit(5.0, "seconds for one connection, TLS included", ceiling=5.0)
+    idle_s: float = _limit(10.0, "seconds without a byte", ceiling=10.0)
+    min_bytes_per_s: int = _limit(1_024, "a body that comes slower is given up")
+    min_speed_over_s: float = _limit(10.0, "seconds over which that speed is measured")
+    redirects_max: int = _limit(5, "redirects of one page", ceiling=5)
+    per_host_concurrency: int = _limit(2, "connections to one host at a time")
+    requests_per_s_per_host: float = _limit(1.0, "requests to one host; setting `requests_per_s_per_host`")
+    queue_max_s: float = _limit(60.0, "seconds a page waits for its host's turn")
+    concurrency: int = _limit(100, "connections in all")
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            ceiling = CEILINGS.get(field.name)
-            if value < 0 or (value == 0 and field.name != "redirects_max"):
-                raise InvalidSetting(f"{field.name} must be more than 0", reason="out_of_range")
+        for limit in fields(self):
+            value = getattr(self, limit.name)
+            ceiling = limit.metadata["ceiling"]
+            if value < 0 or (value == 0 and limit.name != "redirects_max"):
+                raise InvalidSetting(f"{limit.name} must be more than 0", reason="out_of_range")
             if ceiling is not None and value > ceiling:
-                raise InvalidSetting(f"{field.name} may be at most {ceiling:g}", reason="above_ceiling")
+                raise InvalidSetting(f"{limit.name} may be at most {ceiling:g}", reason="above_ceiling")
 
     def max_bytes(self, kind: BodyKind) -> int:
         """How many decoded bytes a body of this kind may have."""
@@ -111,3 +88,9 @@ class FetchLimits:
     def deadline(self, wanted_s: float | None) -> float:
         """The total deadline of a request: what it asks for, within the ceiling, else the operator's."""
         return self.total_s if wanted_s is None else max(min(wanted_s, CEILINGS["total_s"]), 0.05)
+
+
+NOTES: dict[str, str] = {limit.name: limit.metadata["of"] for limit in fields(FetchLimits)}
+CEILINGS: dict[str, float] = {
+    limit.name: ceiling for limit in fields(FetchLimits) if (ceiling := limit.metadata["ceiling"]) is not None
+}
