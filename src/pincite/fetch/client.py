@@ -9,7 +9,6 @@ import re
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
-from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from pincite.domain.errors import BlockedAddress, InvalidSetting, NetworkError, PinciteError, TooManyRedirects
@@ -139,9 +138,7 @@ class GuardedClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:

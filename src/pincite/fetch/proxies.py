@@ -8,7 +8,6 @@ import base64
 import socket
 from collections import Counter
 from dataclasses import field
-from types import TracebackType
 from typing import Self
 from urllib.parse import unquote, urlsplit
 
@@ -146,9 +145,7 @@ class EgressProxy:
         self._server = await asyncio.start_server(self._serve, HOST, 0, limit=_HEAD_BYTES_MAX)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         server, self._server = self._server, None
         if server is not None:
             server.close()
@@ -218,23 +215,13 @@ class EgressProxy:
     async def _dial(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         if not self._policy.addresses.allows(address):  # the last check, on what is dialled
             raise BlockedAddress("the host does not lead to a public address", reason="address_not_public")
-        if self._upstream is not None:
-            return await self._open_streams(await self._upstream.connect(address, port))
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        made = socket.socket(family, socket.SOCK_STREAM)
-        made.setblocking(False)
-        try:
-            with anyio.fail_after(_CONNECT_S):
-                await asyncio.get_running_loop().sock_connect(made, (address, port))
-        except BaseException:
-            made.close()
-            raise
-        return await self._open_streams(made)
-
-    async def _open_streams(self, made: socket.socket) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        reader, writer = await asyncio.open_connection(sock=made)
-        self._writers.add(writer)
-        return reader, writer
+        with anyio.fail_after(_CONNECT_S):
+            if self._upstream is None:
+                streams = await asyncio.open_connection(address, port)  # a literal: nothing is looked up
+            else:
+                streams = await asyncio.open_connection(sock=await self._upstream.connect(address, port))
+        self._writers.add(streams[1])
+        return streams
 
     async def _tunnel(
         self,

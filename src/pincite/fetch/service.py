@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from decimal import Decimal
-from types import TracebackType
 from typing import Self
 
 import anyio
@@ -109,9 +108,7 @@ class FetchService:
         self._background = await anyio.create_task_group().__aenter__()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         group, self._background = self._background, None
         if group is not None:
             group.cancel_scope.cancel()
