@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import pypdfium2
+
 from pincite.domain.errors import EmptyContent, ParseError, TooLarge
 from pincite.domain.frozen import dataclass
 from pincite.domain.page import Block, Document
@@ -113,8 +115,6 @@ def _shown(metadata: str, seen: frozenset[str]) -> str:
 
 
 def _read(body: bytes) -> _Raw:
-    import pypdfium2
-
     try:
         document = pypdfium2.PdfDocument(body)
     except pypdfium2.PdfiumError as error:

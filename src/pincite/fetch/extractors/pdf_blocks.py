@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
 
@@ -228,7 +228,7 @@ class PageReader:
 
     def _add(self, block: Block) -> None:
         self._flush()
-        self.blocks.append(_on_page(block, self._page))
+        self.blocks.append(replace(block, page=self._page))
 
     def _flush(self) -> None:
         if not self._pending:
@@ -246,13 +246,6 @@ class PageReader:
 def key_of(text: str) -> str:
     """What titles and lines are compared by: letters and digits alone."""
     return re.sub(r"[\W_]+", "", text).casefold()
-
-
-def _on_page(block: Block, page: int) -> Block:
-    return Block(
-        block.kind, block.text, block.level, rows=block.rows, has_header=block.has_header, page=page, note=block.note,
-        header_rows=block.header_rows,
-    )  # fmt: skip
 
 
 def _put(text: str, last: Line, more: str) -> str:

@@ -14,6 +14,8 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
+import pypdfium2.raw as pdfium
+
 from pincite.domain.frozen import dataclass
 from pincite.fetch.extractors.characters import clean
 
@@ -208,8 +210,6 @@ def _reach(text_page: Any, first: int, last: int) -> tuple[float, float, float, 
 
 def _font(text_page: Any, index: int) -> tuple[bool, bool]:
     """Whether a character's font has a fixed width, and whether it is bold."""
-    import pypdfium2.raw as pdfium
-
     name = ctypes.create_string_buffer(_MAX_NAME_BYTES)
     flags = ctypes.c_int()
     pdfium.FPDFText_GetFontInfo(text_page, index, name, _MAX_NAME_BYTES, flags)
@@ -287,8 +287,6 @@ def _remove_texts(page: Any, drawn: list[_Drawn]) -> None:
 
 
 def _objects(page: Any) -> Iterator[_Drawn]:
-    import pypdfium2.raw as pdfium
-
     left = _MAX_OBJECTS
 
     def walk(count: int, get: Any, parent: Any, scale: float, depth: int) -> Iterator[_Drawn]:
@@ -314,21 +312,15 @@ def _objects(page: Any) -> Iterator[_Drawn]:
 
 
 def _look_at_text(item: _Drawn, scale: float) -> None:
-    import pypdfium2.raw as pdfium
-
     mode = pdfium.FPDFTextObj_GetTextRenderMode(item.raw)
     item.layer = mode in _INVISIBLE
-    colour, alpha = _colour(item.raw, pdfium.FPDFPageObj_GetStrokeColor if mode in _STROKED else _fill())
+    colour, alpha = _colour(
+        item.raw, pdfium.FPDFPageObj_GetStrokeColor if mode in _STROKED else pdfium.FPDFPageObj_GetFillColor
+    )
     item.colour = colour
     size = ctypes.c_float()
     pdfium.FPDFTextObj_GetFontSize(item.raw, size)
     item.hidden = alpha == 0 or abs(size.value) * _scale(item.raw) * scale < TINY_POINTS
-
-
-def _fill() -> Any:
-    import pypdfium2.raw as pdfium
-
-    return pdfium.FPDFPageObj_GetFillColor
 
 
 def _colour(raw: Any, get: Any) -> tuple[Colour | None, int]:
@@ -340,18 +332,14 @@ def _colour(raw: Any, get: Any) -> tuple[Colour | None, int]:
 
 def _filled(raw: Any) -> Colour | None:
     """The colour a path fills its place with, or None."""
-    import pypdfium2.raw as pdfium
-
     mode, stroke = ctypes.c_int(), ctypes.c_int()
     if not pdfium.FPDFPath_GetDrawMode(raw, mode, stroke) or not mode.value:
         return None
-    colour, alpha = _colour(raw, _fill())
+    colour, alpha = _colour(raw, pdfium.FPDFPageObj_GetFillColor)
     return colour if alpha > 127 else None
 
 
 def _scale(raw: Any) -> float:
-    import pypdfium2.raw as pdfium
-
     matrix = pdfium.FS_MATRIX()
     if not pdfium.FPDFPageObj_GetMatrix(raw, matrix):
         return 1.0
@@ -359,8 +347,6 @@ def _scale(raw: Any) -> float:
 
 
 def _box(raw: Any) -> Box:
-    import pypdfium2.raw as pdfium
-
     left, bottom, right, top = (ctypes.c_float() for _ in range(4))
     pdfium.FPDFPageObj_GetBounds(raw, left, bottom, right, top)
     return left.value, bottom.value, right.value, top.value
@@ -404,8 +390,6 @@ def _is_pictured(drawn: list[_Drawn], area: float) -> bool:
 
 
 def _remove(page: Any, item: _Drawn) -> None:
-    import pypdfium2.raw as pdfium
-
     if item.parent is None:
         removed = pdfium.FPDFPage_RemoveObject(page.raw, item.raw)
     else:
