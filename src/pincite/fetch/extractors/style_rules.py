@@ -9,7 +9,7 @@ Source: CSS Cascading 4 §6 (specificity, order), Media Queries 4; Tailwind and 
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from lxml.html import HtmlElement
@@ -21,14 +21,16 @@ from pincite.fetch.extractors.dom import Page
 MAX_SHEET_CHARS = 200_000
 # Whose sheets are outside as a rule; the names say it.
 _STRUCK_CLASSES = frozenset({"line-through", "text-decoration-line-through"})
-_STRIKE = "text-decoration:line-through"
 _BRACE = re.compile(r"[{}]")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-_DECORATION = re.compile(r"(?:^|[;\s])text-decoration(?:-line)?\s*:([^;]*)", re.IGNORECASE)
-_ALIGNMENT = re.compile(r"(?:^|[;\s])vertical-align\s*:\s*([\w-]+)", re.IGNORECASE)
-_DISPLAY = re.compile(r"(?:^|[;\s])display\s*:\s*([\w-]+)", re.IGNORECASE)
-# What sets a part of a line, or the parts in it, in places of their own.
-_PLACING = frozenset({"block", "flex", "grid", "table", "list-item"})
+# Properties that matter to words, with the values that do: struck out, raised or lowered, set in a place of its own.
+_VALUES = {
+    "text-decoration": frozenset({"line-through"}),
+    "vertical-align": frozenset({"super", "sub"}),
+    "display": frozenset({"block", "flex", "grid", "table", "list-item"}),
+}
+_SET = {name: re.compile(rf"(?:^|[;\s]){name}(?:-line)?\s*:([^;]*)", re.IGNORECASE) for name in _VALUES}
+_VALUE = re.compile(r"[\w-]+")
 # Two figures with nothing between them but tags: only there it matters which element has a place of its own.
 _FIGURES_MEET = re.compile(r"\d\s?(?:<[^<>]{1,300}>)+\d")
 _COMPOUND = re.compile(r"([a-z][\w-]*|\*)?((?:[.#][\w-]+)*)", re.IGNORECASE)
@@ -78,10 +80,7 @@ class _Rule:
 
     parts: tuple[_Compound, ...]
     settings: tuple[tuple[str, str], ...]
-    weight: tuple[int, int, int, int]
-
-    def fits(self, element: HtmlElement) -> bool:
-        return _fits(self.parts, element)
+    weight: tuple[int, ...]
 
 
 def _fits(parts: Sequence[_Compound], element: HtmlElement, *, inside: bool = False) -> bool:
@@ -101,38 +100,43 @@ def _fits(parts: Sequence[_Compound], element: HtmlElement, *, inside: bool = Fa
     return True
 
 
+def _matching(
+    elements: Iterable[HtmlElement], rules: Iterable[_Rule], *, inside: bool = False
+) -> Iterator[tuple[HtmlElement, list[_Rule]]]:
+    """For each element the rules that fit it, the weightiest last, as far as there is time to look."""
+    by_name: dict[str, list[_Rule]] = defaultdict(list)
+    for rule in rules:
+        first = rule.parts[0]
+        by_name[first.names[0][1] if first.names else first.tag].append(rule)
+    checks = 0
+    for element in elements if by_name else ():
+        if not isinstance(element.tag, str):
+            continue
+        names = {element.tag, element.get("id") or "", *(element.get("class") or "").split()}
+        near = [rule for name in names for rule in by_name.get(name, ())]
+        checks += len(near)
+        if near and checks <= _MAX_CHECKS:
+            fitting = [rule for rule in near if _fits(rule.parts, element, inside=inside)]
+            yield element, sorted(fitting, key=lambda rule: rule.weight)
+
+
 def apply_rules(page: Page) -> None:
     """Write what rules and well-known classes set into the elements' own styles; those win, as in a browser."""
     sheet = page.styles if len(page.styles) <= MAX_SHEET_CHARS else ""
-    rules: dict[str, list[_Rule]] = defaultdict(list)
-    wanted = {"decoration"} if "line-through" in sheet else set()
-    wanted |= {"alignment"} if re.search(r"vertical-align\s*:\s*su[bp]", sheet) else set()
+    wanted = {"text-decoration"} if "line-through" in sheet else set()
+    wanted |= {"vertical-align"} if re.search(r"vertical-align\s*:\s*su[bp]", sheet) else set()
     wanted |= {"display"} if "display" in sheet and _FIGURES_MEET.search(page.source) else set()
-    if not wanted and "line-through" not in page.source:
-        return
-    for rule in _rules(sheet, wanted) if wanted else ():
-        first = rule.parts[0]
-        rules[first.names[0][1] if first.names else first.tag].append(rule)
-    if not rules and "line-through" not in page.source:
-        return
-    checks = 0
-    for element in page.elements:
-        if not isinstance(element.tag, str):
-            continue
-        classes = (element.get("class") or "").split()
-        set_by: dict[str, tuple[tuple[int, int, int, int], str]] = {}
-        for name in {element.tag, element.get("id") or "", *classes} if rules else ():
-            checks += len(rules.get(name, ()))
-            for rule in rules.get(name, ()) if checks <= _MAX_CHECKS else ():
-                for what, value in rule.settings if rule.fits(element) else ():
-                    if what not in set_by or set_by[what][0] <= rule.weight:
-                        set_by[what] = rule.weight, value
-        said = [value for _, value in set_by.values() if value]
-        if not _STRUCK_CLASSES.isdisjoint(classes) and _STRIKE not in said:
-            said.append(_STRIKE)
-        if said:
-            own = element.get("style") or ""
-            kept = [value for value in said if value.partition(":")[0] not in own]
+    said: dict[HtmlElement, dict[str, str]] = defaultdict(dict)
+    for element, rules in _matching(page.elements, _rules(sheet, wanted) if wanted else ()):
+        for rule in rules:
+            said[element].update(rule.settings)
+    for element in page.elements if "line-through" in page.source else ():
+        if isinstance(element.tag, str) and not _STRUCK_CLASSES.isdisjoint((element.get("class") or "").split()):
+            said[element]["text-decoration"] = "line-through"
+    for element, settings in said.items():
+        own = element.get("style") or ""
+        kept = [f"{name}:{value}" for name, value in settings.items() if value and name not in own]
+        if kept:
             element.set("style", ";".join([*kept, own] if own else kept))
 
 
@@ -140,22 +144,18 @@ def _rules(sheet: str, wanted: set[str]) -> Iterator[_Rule]:
     """The rules that set one of the wanted, with selectors of tags, classes, ids and what they stand in."""
     count = 0
     for selectors, declarations in screen_rules(sheet):
-        settings: list[tuple[str, str]] = []
-        if "decoration" in wanted and (found := _DECORATION.search(declarations)):
-            settings.append(("decoration", _STRIKE if "line-through" in found.group(1).lower() else ""))
-        if "alignment" in wanted and (found := _ALIGNMENT.search(declarations)):
-            value = found.group(1).lower()
-            settings.append(("alignment", f"vertical-align:{value}" if value in {"super", "sub"} else ""))
-        if "display" in wanted and (found := _DISPLAY.search(declarations)):
-            value = found.group(1).lower()
-            settings.append(("display", f"display:{value}" if value in _PLACING else ""))
+        settings = tuple(
+            (name, next((value for value in _VALUE.findall(found.group(1).lower()) if value in _VALUES[name]), ""))
+            for name in wanted
+            if (found := _SET[name].search(declarations))
+        )
         for selector in selectors.split(",") if settings else ():
             parts = _parts(selector.strip())
             if parts and count < _MAX_RULES:
                 count += 1
                 names = [sign for part in parts for sign, _ in part.names]
                 tags = sum(part.tag not in {"", "*"} for part in parts)
-                yield _Rule(parts, tuple(settings), (names.count("#"), names.count("."), tags, count))
+                yield _Rule(parts, settings, (names.count("#"), names.count("."), tags, count))
 
 
 def _parts(selector: str, *, last_named: bool = True) -> tuple[_Compound, ...]:
@@ -187,26 +187,16 @@ def hidden_by_rules(page: Page, hides: Callable[[str], str]) -> dict[HtmlElement
     if not page.styles or len(page.styles) > MAX_SHEET_CHARS:
         return {}
     rules = [(selectors, declarations, hides(declarations)) for selectors, declarations in screen_rules(page.styles)]
-    hiding: dict[str, list[tuple[tuple[_Compound, ...], str]]] = defaultdict(list)
+    hiding: list[_Rule] = []
     hidden_so = [(selectors, how) for selectors, _, how in rules if how][:_MAX_RULES]
     others = [(_subjects(selectors), said) for selectors, said, how in rules if not how] if hidden_so else []
     for selectors, how in hidden_so:
         for selector in selectors.split(","):
             parts = _parts(selector.strip(), last_named=False)
             if parts and any(part.names for part in parts) and not _is_shown_again(parts[0], how, others):
-                first = parts[0]
-                hiding[first.names[0][1] if first.names else first.tag].append((parts, how))
-    hidden: dict[HtmlElement, str] = {}
-    checks = 0
-    for element in page.root.iter() if hiding else ():
-        if not isinstance(element.tag, str):
-            continue
-        for name in (element.tag, element.get("id") or "", *(element.get("class") or "").split()):
-            for parts, how in hiding.get(name, ()):
-                checks += 1
-                if checks <= _MAX_CHECKS and _fits(parts, element, inside=True):
-                    hidden[element] = how
-    return hidden
+                hiding.append(_Rule(parts, (("hides", how),), (len(hiding),)))
+    fitting = _matching(page.root.iter(), hiding, inside=True)
+    return {element: rules[-1].settings[0][1] for element, rules in fitting if rules}
 
 
 def _subjects(selectors: str) -> list[str]:
