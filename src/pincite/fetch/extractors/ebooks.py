@@ -16,12 +16,12 @@ from xml.parsers.expat import ExpatError
 from lxml import etree
 
 from pincite.domain.errors import EmptyContent, ParseError, PinciteError, TooLarge
-from pincite.domain.page import Block, BlockKind, Document
+from pincite.domain.page import Block, Document
 from pincite.fetch.extractors import VERSIONS
 from pincite.fetch.extractors.characters import clean, decode
 from pincite.fetch.extractors.dates import parse_date
 from pincite.fetch.extractors.dom import remove
-from pincite.fetch.extractors.html import fragment_blocks, links_of
+from pincite.fetch.extractors.html import file_document, fragment_blocks, links_of
 from pincite.fetch.extractors.tables import with_header
 
 # Four times the largest file, in the memory of one worker.
@@ -186,11 +186,7 @@ def read_odt(body: bytes, url: str) -> Document:
     """
     root = xml_root(read_member(open_archive(body), "content.xml"))
     blocks = [with_header(block) for block in fragment_blocks(_odt_html(root), url)]
-    if not blocks:
-        raise EmptyContent("the file has no text", reason="empty_page")
-    found = tuple(blocks)
-    title = next((block.text for block in found if block.kind is BlockKind.HEADING), "")
-    return Document("odt", VERSION, found, title=title, canonical_url=url.partition("#")[0], links=links_of(found))
+    return file_document("odt", VERSION, blocks, url)
 
 
 def _odt_html(root: etree._Element) -> str:

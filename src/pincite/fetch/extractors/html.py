@@ -175,6 +175,18 @@ def fragment_blocks(text: str, url: str, first: int = 0) -> tuple[Block, ...]:
     return blocks_of(BlockWalk(url).run(page.root), first)
 
 
+def file_document(kind: str, version: str, blocks: Sequence[Block], url: str, *, title: str | None = None) -> Document:
+    """The document of a file; `title` is that of its first heading where the format has none of its own.
+
+    Errors: EmptyContent.
+    """
+    if not blocks:
+        raise EmptyContent("the file has no text", reason="empty_page")
+    named = next((block.text for block in blocks if block.kind is BlockKind.HEADING), "") if title is None else title
+    found = tuple(blocks)
+    return Document(kind, version, found, title=named, canonical_url=url.partition("#")[0], links=links_of(found))
+
+
 def links_of(blocks: tuple[Block, ...]) -> tuple[Link, ...]:
     """Each target once, in order, with the words that first pointed at it."""
     seen: dict[str, str] = {}

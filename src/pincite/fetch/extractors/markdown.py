@@ -14,10 +14,10 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
 from pincite.domain.errors import EmptyContent
-from pincite.domain.page import BlockKind, Document
+from pincite.domain.page import Document
 from pincite.fetch.extractors import VERSIONS
 from pincite.fetch.extractors.characters import clean
-from pincite.fetch.extractors.html import fragment_blocks, links_of
+from pincite.fetch.extractors.html import file_document, fragment_blocks
 
 EXTRACTOR = "markdown"
 VERSION = VERSIONS["markdown"]
@@ -47,12 +47,7 @@ def read_markdown(text: str, url: str) -> Document:
     if not html.strip():
         raise EmptyContent("the text is empty", reason="empty_page")
     blocks = fragment_blocks(f"<body>{html}</body>", url)
-    if not blocks:
-        raise EmptyContent("the text is empty", reason="empty_page")
-    heading = next((block.text for block in blocks if block.kind is BlockKind.HEADING), "")
-    return Document(
-        EXTRACTOR, VERSION, blocks, title=title or heading, canonical_url=url.partition("#")[0], links=links_of(blocks)
-    )
+    return file_document(EXTRACTOR, VERSION, blocks, url, title=title or None)
 
 
 @cache

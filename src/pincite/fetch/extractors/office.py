@@ -16,7 +16,7 @@ from pincite.fetch.extractors.blocks import BlockWalk
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dom import parse
 from pincite.fetch.extractors.ebooks import BROKEN, open_archive, read_member, xml_root
-from pincite.fetch.extractors.html import fragment_blocks, links_of
+from pincite.fetch.extractors.html import file_document, fragment_blocks
 from pincite.fetch.extractors.office_formulas import M, formula_text
 from pincite.fetch.extractors.preformatted import file_name
 from pincite.fetch.extractors.tables import NOTHING, Cell, join_rows, with_header
@@ -297,13 +297,9 @@ def _title_of_book(archive: zipfile.ZipFile, url: str) -> str:
 
 
 def _document(kind: str, blocks: list[Block], url: str, title: str = "") -> Document:
-    if not blocks:
-        raise EmptyContent("the file has no text", reason="empty_page")
-    first = blocks[0].text.split("\n")[0] if blocks[0].kind is BlockKind.PARAGRAPH else ""
+    first = blocks[0].text.split("\n")[0] if blocks and blocks[0].kind is BlockKind.PARAGRAPH else ""
     title = title or next((block.text for block in blocks if block.kind is BlockKind.HEADING), first)
-    title = title if len(title) <= _TITLE_CHARS else ""
-    found = tuple(blocks)
-    return Document(kind, VERSION, found, title=title, canonical_url=url.partition("#")[0], links=links_of(found))
+    return file_document(kind, VERSION, blocks, url, title=title if len(title) <= _TITLE_CHARS else "")
 
 
 def _missing(what: str) -> ExtraNotInstalled:

@@ -3,10 +3,11 @@
 import re
 from dataclasses import dataclass, field
 
-from pincite.domain.errors import EmptyContent, ParseError
+from pincite.domain.errors import ParseError
 from pincite.domain.page import Block, BlockKind, Document
 from pincite.fetch.extractors import VERSIONS
 from pincite.fetch.extractors.characters import clean
+from pincite.fetch.extractors.html import file_document
 
 EXTRACTOR = "rtf"
 VERSION = VERSIONS["rtf"]
@@ -42,12 +43,8 @@ def read_rtf(body: bytes, url: str) -> Document:
         encoding = "cp1252"
     paragraphs = [" ".join(part.split()) for part in clean(_Reader(encoding).run(source)).split("\n\n")]
     blocks = tuple(Block(BlockKind.PARAGRAPH, part.strip(" |")) for part in paragraphs if part.strip(" |"))
-    if not blocks:
-        raise EmptyContent("the file has no text", reason="empty_page")
-    first = blocks[0].text
-    return Document(
-        EXTRACTOR, VERSION, blocks, title=first if len(first) <= 120 else "", canonical_url=url.partition("#")[0]
-    )
+    first = blocks[0].text if blocks else ""
+    return file_document(EXTRACTOR, VERSION, blocks, url, title=first if len(first) <= 120 else "")
 
 
 @dataclass(slots=True)

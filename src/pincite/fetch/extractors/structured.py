@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from lxml import etree
 
-from pincite.domain.errors import EmptyContent, ParseError, PinciteError
+from pincite.domain.errors import ParseError, PinciteError
 from pincite.domain.page import Block, BlockKind, Document, Mark, MarkKind
 from pincite.fetch.extractors import VERSIONS
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dom import parse
 from pincite.fetch.extractors.ebooks import xml_root
-from pincite.fetch.extractors.html import fragment_blocks, links_of
+from pincite.fetch.extractors.html import file_document, fragment_blocks
 from pincite.fetch.extractors.inline import absolute
 from pincite.fetch.extractors.office import sheet_blocks
 
@@ -57,7 +57,7 @@ def read_csv(text: str, url: str) -> Document:
                 break
     except csv.Error as error:
         raise ParseError("the CSV text is broken", reason="csv_malformed") from error
-    return _document("csv", sheet_blocks("", rows), "", url)
+    return file_document("csv", VERSION, sheet_blocks("", rows), url, title="")
 
 
 def read_json(text: str, url: str) -> Document:
@@ -72,7 +72,7 @@ def read_json(text: str, url: str) -> Document:
     except (ValueError, RecursionError) as error:
         raise ParseError("the body is not valid JSON", reason="json_malformed") from error
     title = value.get("title") or value.get("name") if isinstance(value, dict) else ""
-    return _document("json", blocks, title if isinstance(title, str) else "", url)
+    return file_document("json", VERSION, blocks, url, title=title if isinstance(title, str) else "")
 
 
 def _parsed(text: str) -> object:
@@ -139,16 +139,16 @@ def read_xml(content: bytes, url: str) -> Document:
         blocks: list[Block] = []
         for entry in _entries(root):
             blocks += _entry_blocks(entry, url, len(blocks))
-        return _document("feed", blocks, _child_text(channel, "title"), url)
+        return file_document("feed", VERSION, blocks, url, title=_child_text(channel, "title"))
     if (records := _records(root)) and _is_table(len(set().union(*records)), records):
-        return _document("xml", _json_blocks(records), "", url)
+        return file_document("xml", VERSION, _json_blocks(records), url, title="")
     blocks = []
     for element in root.iter():
         if isinstance(element.tag, str):
             for piece in (element.text, *(child.tail for child in element)):
                 if text := " ".join(clean(piece or "").split()):
                     blocks.append(Block(BlockKind.PARAGRAPH, text))
-    return _document("xml", blocks, "", url)
+    return file_document("xml", VERSION, blocks, url, title="")
 
 
 def _records(root: etree._Element) -> list[dict[str, str]]:
@@ -228,10 +228,3 @@ def _child_text(element: etree._Element, name: str) -> str:
 
 def _name(element: etree._Element) -> str:
     return etree.QName(element).localname if isinstance(element.tag, str) else ""
-
-
-def _document(kind: str, blocks: list[Block], title: str, url: str) -> Document:
-    if not blocks:
-        raise EmptyContent("the file has no text", reason="empty_page")
-    found = tuple(blocks)
-    return Document(kind, VERSION, found, title=title, canonical_url=url.partition("#")[0], links=links_of(found))
