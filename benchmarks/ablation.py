@@ -30,7 +30,7 @@ from pincite.ranking.ranker import PassageRanker, Ranking, Source
 from pincite.research import reader
 from pincite.research.extractive import analyst, excerpts, parts, planner, writer
 from pincite.text.similarity import cluster
-from pincite.wiring import Parts, open_parts
+from pincite.wiring.parts import Parts, open_parts
 
 NEVER = re.compile(r"(?!)")
 Patches = tuple[tuple[object, str, object], ...]

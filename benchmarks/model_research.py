@@ -41,7 +41,7 @@ from pincite.runtime.system import SystemClock
 from pincite.settings import Settings, load_settings
 from pincite.testing.models import FaithfulModel, Seen
 from pincite.text.tokens import terms
-from pincite.wiring import Parts, open_parts
+from pincite.wiring.parts import Parts, open_parts
 from pincite.wiring.roles import Run, RunServices, build_roles
 from pincite.wiring.sources import resolve_sources
 

@@ -28,7 +28,7 @@ import anyio
 from questions import ask, gold_of, keep, library_of, load, settings_of
 
 from pincite.domain.report import PartStatus, Report, ReportStatus
-from pincite.wiring import open_parts
+from pincite.wiring.parts import open_parts
 
 FIRST_WORDS = 120
 FITTED = "postgresql-doc-15,git-doc,python-requests-doc,xquad"

@@ -54,8 +54,8 @@ from pincite.research.state import Limits
 from pincite.runtime.system import SystemClock
 from pincite.search.request import MAX_RESULTS
 from pincite.settings import Settings, load_settings
-from pincite.wiring import Parts, open_parts
 from pincite.wiring.checking import check_stored_report
+from pincite.wiring.parts import Parts, open_parts
 from pincite.wiring.registry import EMBEDDERS
 from pincite.wiring.registry import load as load_class
 

@@ -15,59 +15,7 @@ if TYPE_CHECKING:
     from pincite.audit.findings import Audit as Audit
     from pincite.audit.recheck import Recheck as Recheck
     from pincite.domain import errors as errors
-    from pincite.domain.errors import ArchiveCorrupt as ArchiveCorrupt
-    from pincite.domain.errors import BlockedAddress as BlockedAddress
-    from pincite.domain.errors import BudgetExhausted as BudgetExhausted
-    from pincite.domain.errors import Conflict as Conflict
-    from pincite.domain.errors import CoverageNotMet as CoverageNotMet
-    from pincite.domain.errors import DeadLink as DeadLink
-    from pincite.domain.errors import DnsError as DnsError
-    from pincite.domain.errors import DomainDenied as DomainDenied
-    from pincite.domain.errors import EmptyContent as EmptyContent
-    from pincite.domain.errors import EvidenceError as EvidenceError
-    from pincite.domain.errors import ExtraNotInstalled as ExtraNotInstalled
-    from pincite.domain.errors import InputError as InputError
-    from pincite.domain.errors import InsufficientEvidence as InsufficientEvidence
-    from pincite.domain.errors import Internal as Internal
-    from pincite.domain.errors import InvalidInput as InvalidInput
-    from pincite.domain.errors import InvalidSetting as InvalidSetting
-    from pincite.domain.errors import InvalidTopic as InvalidTopic
-    from pincite.domain.errors import InvalidUrl as InvalidUrl
-    from pincite.domain.errors import LibraryNotFound as LibraryNotFound
-    from pincite.domain.errors import Locked as Locked
-    from pincite.domain.errors import LoginRequired as LoginRequired
-    from pincite.domain.errors import ModelBadOutput as ModelBadOutput
-    from pincite.domain.errors import ModelUnavailable as ModelUnavailable
-    from pincite.domain.errors import NetworkError as NetworkError
-    from pincite.domain.errors import NotFound as NotFound
-    from pincite.domain.errors import PageBlocked as PageBlocked
-    from pincite.domain.errors import ParseError as ParseError
-    from pincite.domain.errors import PinciteError as PinciteError
-    from pincite.domain.errors import PolicyRefusal as PolicyRefusal
-    from pincite.domain.errors import ProviderAuth as ProviderAuth
-    from pincite.domain.errors import ProviderBadReply as ProviderBadReply
-    from pincite.domain.errors import ProviderError as ProviderError
-    from pincite.domain.errors import ProviderQuota as ProviderQuota
-    from pincite.domain.errors import QuoteMismatch as QuoteMismatch
-    from pincite.domain.errors import RateLimited as RateLimited
-    from pincite.domain.errors import RemoteError as RemoteError
-    from pincite.domain.errors import RobotsDisallowed as RobotsDisallowed
-    from pincite.domain.errors import RunCancelled as RunCancelled
-    from pincite.domain.errors import RunFenced as RunFenced
-    from pincite.domain.errors import RunNotFound as RunNotFound
-    from pincite.domain.errors import SchemaMismatch as SchemaMismatch
-    from pincite.domain.errors import SearchProviderUnavailable as SearchProviderUnavailable
-    from pincite.domain.errors import ShareRefused as ShareRefused
-    from pincite.domain.errors import StateError as StateError
-    from pincite.domain.errors import StorageFull as StorageFull
-    from pincite.domain.errors import StorageUnavailable as StorageUnavailable
-    from pincite.domain.errors import Timeout as Timeout
-    from pincite.domain.errors import TlsError as TlsError
-    from pincite.domain.errors import TooLarge as TooLarge
-    from pincite.domain.errors import TooManyOpenFiles as TooManyOpenFiles
-    from pincite.domain.errors import TooManyRedirects as TooManyRedirects
-    from pincite.domain.errors import Unauthorized as Unauthorized
-    from pincite.domain.errors import UnsupportedContentType as UnsupportedContentType
+    from pincite.domain.errors import *  # noqa: F403  # each of them is public
     from pincite.domain.events import Event as Event
     from pincite.domain.events import EventType as EventType
     from pincite.domain.events import RunStatus as RunStatus
@@ -118,13 +66,13 @@ if TYPE_CHECKING:
     from pincite.urls.keys import url_key as url_key
     from pincite.urls.policy import vet_url as vet_url
     from pincite.verification.claims import check_claim as check_claim
-    from pincite.wiring import CacheCleared as CacheCleared
-    from pincite.wiring import CacheStats as CacheStats
-    from pincite.wiring import RunEstimate as RunEstimate
-    from pincite.wiring import ServerServices as ServerServices
-    from pincite.wiring import Shared as Shared
+    from pincite.wiring.run_settings import RunEstimate as RunEstimate
+    from pincite.wiring.server import ServerServices as ServerServices
     from pincite.wiring.sharing import Exported as Exported
     from pincite.wiring.sharing import Imported as Imported
+    from pincite.wiring.stores import CacheCleared as CacheCleared
+    from pincite.wiring.stores import CacheStats as CacheStats
+    from pincite.wiring.stores import Shared as Shared
 
 # Names by the module they come from.
 _NAMES: dict[str, str] = {
@@ -163,8 +111,10 @@ _NAMES: dict[str, str] = {
     "pincite.urls.keys": "url_key",
     "pincite.urls.policy": "vet_url",
     "pincite.verification.claims": "check_claim",
-    "pincite.wiring": "CacheCleared CacheStats RunEstimate ServerServices Shared",
+    "pincite.wiring.run_settings": "RunEstimate",
+    "pincite.wiring.server": "ServerServices",
     "pincite.wiring.sharing": "Exported Imported",
+    "pincite.wiring.stores": "CacheCleared CacheStats Shared",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 _MODULES = {"errors": "pincite.domain.errors", "sync": "pincite.sync"}

@@ -17,12 +17,13 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.page import Document, Excerpts, Snapshot
 from pincite.domain.records import CallRecord, LoggedCall, RunRecord
 from pincite.settings import Settings
-from pincite.wiring import CacheCleared, CacheStats, Parts, Shared, open_parts
+from pincite.wiring.parts import Parts, open_parts
+from pincite.wiring.stores import CacheCleared, CacheStats, Shared
 
 if TYPE_CHECKING:
     from pincite.domain.report import Report
     from pincite.ports import Judge, LanguageModel
-    from pincite.wiring import EvidenceKept
+    from pincite.wiring.checking import EvidenceKept
     from pincite.wiring.sharing import Exported, Imported
 
 
@@ -168,7 +169,7 @@ class Archive:
         Errors: RunNotFound, InsufficientEvidence (no report), NotFound (evidence was deleted), StorageUnavailable.
         """
         wanted = await self._resolve(run_id)
-        from pincite.wiring import bundle_of_run
+        from pincite.wiring.checking import bundle_of_run
 
         return await anyio.to_thread.run_sync(bundle_of_run, wanted, self.settings, kept)
 

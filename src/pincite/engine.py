@@ -25,7 +25,7 @@ from pincite.domain.ids import new_request_id, new_run_id
 from pincite.domain.records import RunRecord
 from pincite.domain.search import Query
 from pincite.settings import Settings, load_settings
-from pincite.wiring import resolve_sources
+from pincite.wiring.sources import resolve_sources
 
 if TYPE_CHECKING:
     from pincite.audit.findings import Audit
@@ -45,8 +45,9 @@ if TYPE_CHECKING:
     from pincite.research.summary import Summarised
     from pincite.search.intent import RetrievalContext
     from pincite.search.spending import Spending
-    from pincite.wiring import RunEstimate, ServerServices
     from pincite.wiring.observing import Note
+    from pincite.wiring.run_settings import RunEstimate
+    from pincite.wiring.server import ServerServices
 
 # States of the cache in which somebody outside was asked.
 ASKED = frozenset({"off", "miss", "revalidated"})
@@ -447,7 +448,8 @@ class Engine(Archive):
         from pincite.domain.requests import ResearchRequest
         from pincite.research.plan_text import plan_of
         from pincite.research.service import vet_question
-        from pincite.wiring import frozen_settings, model_names, requested
+        from pincite.wiring.models import model_names
+        from pincite.wiring.run_settings import frozen_settings, requested
 
         request = ResearchRequest.of(question, asked)
         settings = requested(self.settings, request)
@@ -531,7 +533,7 @@ class Engine(Archive):
 
     def run_estimate(self) -> RunEstimate:
         """What a run would use and may cost at most. Calls nothing."""
-        from pincite.wiring import run_estimate
+        from pincite.wiring.run_settings import run_estimate
 
         return run_estimate(self.settings)
 
@@ -543,7 +545,8 @@ class Engine(Archive):
         Errors: RunNotFound, Conflict (`replay_miss`: the record lacks a call that is made now).
         """
         from pincite.domain.plan import Task
-        from pincite.wiring import NullSink, thawed_settings
+        from pincite.wiring.models import NullSink
+        from pincite.wiring.run_settings import thawed_settings
 
         record = await (await self._parts.runs()).get(await self._resolve(run_id))
         task = from_json(Task, record.inputs["task"])

@@ -27,7 +27,8 @@ from pincite.runtime.recovery import DEFECT, first_failure
 from pincite.runtime.telemetry import METER, bind, event_line, run_line, span
 from pincite.settings import Settings
 from pincite.urls.masking import mask_all
-from pincite.wiring import Parts, thawed_settings
+from pincite.wiring.parts import Parts
+from pincite.wiring.run_settings import thawed_settings
 
 OnEvent = Callable[[Event], None]
 Listener = Callable[[Event], Awaitable[None] | None]

@@ -20,8 +20,8 @@ from pincite.domain.records import Offer
 from pincite.engine import Engine
 from pincite.runtime.concurrency import ResourcePool, resource_pool
 from pincite.settings import Settings, load_settings
-from pincite.wiring import Shared, open_shared
 from pincite.wiring.scopes import expire_every_scope
+from pincite.wiring.stores import Shared, open_shared
 
 # Engines open at a time; those in use are never closed.
 MAX_OPEN: Final = 32

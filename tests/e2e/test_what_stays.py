@@ -20,7 +20,7 @@ from pincite.domain.report import Report
 from pincite.engine import Engine
 from pincite.settings import Settings, load_settings
 from pincite.testing.web import PUBLIC_NETWORK, PUBLIC_STAND_IN, StubWeb
-from pincite.wiring import bundle_of_run, check_stored_report
+from pincite.wiring.checking import bundle_of_run, check_stored_report
 
 QUESTION = "How tall is the Halden lighthouse?"
 FACT = "The Halden lighthouse is 31 metres tall and was first lit in 1888."

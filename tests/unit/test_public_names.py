@@ -11,6 +11,7 @@ import pytest
 
 import pincite
 from pincite import archive, engine
+from pincite.domain import errors
 from pincite.domain.errors import PinciteError, leaves
 
 HOMES = (archive, engine)
@@ -82,5 +83,10 @@ def test_what_is_announced_is_there() -> None:
 
 def test_type_checkers_see_the_same_names() -> None:
     source = inspect.getsource(pincite)
-    typed = {line.split()[-1] for line in source.splitlines() if line.startswith("    from pincite")}
-    assert typed | {"__version__"} == set(dir(pincite))
+    typed = {
+        line.partition("  #")[0].split()[-1] for line in source.splitlines() if line.startswith("    from pincite")
+    }
+    all_errors = {
+        name for name, found in vars(errors).items() if inspect.isclass(found) and found.__module__ == errors.__name__
+    }
+    assert (typed - {"*"}) | {"__version__"} | all_errors == set(dir(pincite))

@@ -7,7 +7,7 @@ import pytest
 
 from pincite.domain.errors import InvalidInput, InvalidSetting
 from pincite.settings import Settings, load_settings
-from pincite.wiring import narrowed, run_estimate
+from pincite.wiring.run_settings import narrowed, run_estimate
 
 
 def settings(tmp_path: Path, **given: object) -> Settings:

@@ -30,7 +30,7 @@ from pincite.engine import Engine
 from pincite.ports import Judge
 from pincite.runtime.ledger import PassingLedger
 from pincite.verification.proof import Proven, Statement, prove
-from pincite.wiring import keep_thresholds
+from pincite.wiring.judging import keep_thresholds
 
 # Of what a judge supports, so much is true, or it supports nothing (docs/verification.md).
 SUPPORTED_PRECISION: Final = 0.97

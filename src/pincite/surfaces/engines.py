@@ -15,7 +15,8 @@ from pincite.domain.frozen import dataclass
 from pincite.engine import Engine
 from pincite.runtime.concurrency import ResourcePool
 from pincite.settings import Settings
-from pincite.wiring import DailyBudget, Shared, open_shared
+from pincite.wiring.server import DailyBudget
+from pincite.wiring.stores import Shared, open_shared
 
 # A new engine for a scope and a profile (None: the one in force).
 OpenEngine = Callable[[str, str | None], Engine]

@@ -14,8 +14,8 @@ from pincite.settings import Settings, load_settings
 from pincite.storage.retention import tables
 from pincite.storage.schema import metadata
 from pincite.testing.web import html, write_warc
-from pincite.wiring import open_shared
 from pincite.wiring.scopes import delete_scope, expire, expire_every_scope, export_scope
+from pincite.wiring.stores import open_shared
 
 QUESTION = "When was the bridge of Ostrow opened?"
 

@@ -35,7 +35,7 @@ def bundle(
 ) -> None:
     """Write a run's report and all the pages it cites as one WACZ; `pincite check` verifies it on any machine."""
     from pincite.settings import load_settings
-    from pincite.wiring import bundle_of_run
+    from pincite.wiring.checking import bundle_of_run
 
     vet_output(output, wanted=BUNDLE)
     data = bundle_of_run(run_id, load_settings({"home": home}), evidence)
@@ -70,7 +70,7 @@ def check(
 ) -> None:
     """Verify every quote, hash, number, [n] and the rendering against the stored pages, offline."""
     from pincite.settings import load_settings
-    from pincite.wiring import check_stored_report
+    from pincite.wiring.checking import check_stored_report
 
     data = read_bytes(report, _REPORT)
     if judge is None:
@@ -86,7 +86,7 @@ def check(
 async def _judged_again(data: bytes, engine: "Engine") -> "CheckResult":
     """The check, and what a judge of today says."""
     from pincite.domain.errors import InvalidSetting
-    from pincite.wiring import check_with_judge
+    from pincite.wiring.checking import check_with_judge
 
     asked = await engine.judge()
     if asked is None:

@@ -205,8 +205,8 @@ def prune(user: User, home: options.Home = None, as_json: options.Json = False) 
 
     async def job() -> "Expired":
         from pincite.settings import load_settings
-        from pincite.wiring import open_shared
         from pincite.wiring.scopes import expire
+        from pincite.wiring.stores import open_shared
 
         settings = load_settings({"home": home, "scope": user})
         async with open_shared(settings) as shared:

@@ -18,7 +18,7 @@ from pincite.domain.page_markdown import document_markdown
 from pincite.domain.search import Constraints, Depth, Query, SearchResult, Topic, since_of
 from pincite.engine import Engine
 from pincite.surfaces.http.service import Scope, budget_of, engine_of, secret_of, service_of
-from pincite.wiring import DailyBudget
+from pincite.wiring.server import DailyBudget
 
 router = APIRouter()
 TAVILY: Any = {"tags": ["drop-in: Tavily"]}

@@ -24,7 +24,7 @@ from pincite.engine import Engine, RunOptions
 from pincite.surfaces.engines import Account, OpenEngine, ServerLimits
 from pincite.surfaces.http.identity import LOCAL_SCOPE, KeyRing
 from pincite.surfaces.runs import RunManager, TaskGroups
-from pincite.wiring import DailyBudget
+from pincite.wiring.server import DailyBudget
 
 # Of which the last minute is remembered; a key that is forgotten begins with a full allowance.
 MAX_KEYS = 10_000

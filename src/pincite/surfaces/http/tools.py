@@ -21,7 +21,7 @@ from pincite.surfaces.http.responses import PlainJson, answer
 from pincite.surfaces.http.service import CallersEngine, Scope, budget_of, engine_of, files_of, is_multipart
 from pincite.surfaces.http.shapes import PAGE_UNREADABLE, cursor_after, published, read_cursor, shaped
 from pincite.surfaces.requests import body_of, request_of, summary_json
-from pincite.wiring import check_stored_report
+from pincite.wiring.checking import check_stored_report
 
 router = APIRouter(prefix="/v1")
 

@@ -45,7 +45,7 @@ from pincite.surfaces.mcp.results import (
 from pincite.surfaces.progress import STAGES
 from pincite.surfaces.requests import summary_json, tool_arguments
 from pincite.surfaces.runs import RunManager, open_manager
-from pincite.wiring import DailyBudget
+from pincite.wiring.server import DailyBudget
 
 Wait = Annotated[float, Field(ge=0, le=50, description="Seconds to wait for the end, at most 50.")]
 Offset = Annotated[int, Field(ge=0, description="Where to go on reading.")]

@@ -32,7 +32,7 @@ from pincite.surfaces.http.service import (
     service_of,
 )
 from pincite.surfaces.http.ui.rendering import page, seeing
-from pincite.wiring import RunEstimate
+from pincite.wiring.run_settings import RunEstimate
 
 # The fields as the page for asking names them.
 LABELS: Mapping[str, str] = {
