@@ -9,8 +9,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-import anyio.to_thread
-
 from pincite.domain.errors import InsufficientEvidence, InvalidInput, NotFound, RunNotFound
 from pincite.domain.events import Event, RunStatus
 from pincite.domain.frozen import dataclass
@@ -168,10 +166,11 @@ class Archive:
 
         Errors: RunNotFound, InsufficientEvidence (no report), NotFound (evidence was deleted), StorageUnavailable.
         """
-        wanted = await self._resolve(run_id)
-        from pincite.wiring.checking import bundle_of_run
+        from pincite.wiring.checking import bundle_of
 
-        return await anyio.to_thread.run_sync(bundle_of_run, wanted, self.settings, kept)
+        report, parts = await self.report(run_id), self._parts
+        events = await self.events(report.run_id)
+        return await bundle_of(report, events, await parts.snapshots(), await parts.documents(), kept)
 
     async def share_export(self, path: Path) -> Exported:
         """Write a signed bundle of what this scope may share: captures with their bodies, and search answers.

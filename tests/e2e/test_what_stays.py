@@ -20,7 +20,7 @@ from pincite.domain.report import Report
 from pincite.engine import Engine
 from pincite.settings import Settings, load_settings
 from pincite.testing.web import PUBLIC_NETWORK, PUBLIC_STAND_IN, StubWeb
-from pincite.wiring.checking import bundle_of_run, check_stored_report
+from pincite.wiring.checking import check_stored_report
 
 QUESTION = "How tall is the Halden lighthouse?"
 FACT = "The Halden lighthouse is 31 metres tall and was first lit in 1888."
@@ -63,6 +63,11 @@ async def researched(settings: Settings, url: str, told: list[Any] | None = None
         return await engine.research(QUESTION, urls=(url,), on_event=on_event)
 
 
+async def bundled(run_id: str, settings: Settings) -> bytes:
+    async with Engine.from_settings(settings) as engine:
+        return await engine.bundle(run_id, "full")
+
+
 def stored_bytes(home: Path) -> bytes:
     with closing(sqlite3.connect(home / "pincite.sqlite")) as database, database:
         rows = database.execute("SELECT encoding, content FROM blobs").fetchall()
@@ -94,7 +99,7 @@ async def test_check_works_on_what_stays(
     report = await researched(settings, web.url("site.example", path))
     assert report.claims, report.gaps
     data = json.dumps(to_json(report, outside=True)).encode()
-    bundle = bundle_of_run(report.run_id, settings)
+    bundle = await bundled(report.run_id, settings)
     for evidence in (data, bundle):
         result = check_stored_report(evidence, settings)
         assert (result.status, result.problems) == ("passed", ())
@@ -183,7 +188,7 @@ async def test_no_credential_of_an_address_leaves(
     assert CANARY not in json.dumps([to_json(event) for event in told])
     assert CANARY not in caplog.text
     for run_id in run_ids:
-        bundle = bundle_of_run(run_id, settings)
+        bundle = await bundled(run_id, settings)
         assert CANARY.encode() not in bundle + unpacked(bundle)
         assert check_stored_report(bundle, settings).status == "passed"
     assert any(CANARY in request.target for request in web.requests)  # what was sent is what was asked for

@@ -1,7 +1,7 @@
 """Checking a stored report against a home, without the database layer, and the evidence it needs from a server."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -12,84 +12,63 @@ from anyio import to_thread
 
 from pincite.audit.check import CheckCounts, CheckResult, CheckStatus, check_report
 from pincite.audit.stored import failed
-from pincite.domain.errors import (
-    InsufficientEvidence,
-    InvalidInput,
-    ParseError,
-    PinciteError,
-    RunNotFound,
-    SchemaMismatch,
-    StorageUnavailable,
-)
+from pincite.domain.errors import InvalidInput, ParseError, PinciteError, SchemaMismatch, StorageUnavailable
 from pincite.domain.events import Event, Json
 from pincite.domain.page import Document, Excerpts, Snapshot
 from pincite.domain.report import Report
-from pincite.ports import EvidenceSource, Judge
+from pincite.ports import DocumentStore, EvidenceSource, Judge, SnapshotStore
 from pincite.settings import Settings
 
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class LoadedEvidence:
     """Implements `ports.EvidenceSource` over what was loaded. What could not be read is raised when it is asked for."""
 
-    snapshots: "dict[str, Snapshot | PinciteError]" = field(default_factory=dict)
-    documents: "dict[str, Document | PinciteError]" = field(default_factory=dict)
-    kept: "dict[str, Excerpts]" = field(default_factory=dict)
+    found: "Mapping[str, Snapshot | Document | Excerpts | PinciteError]" = field(default_factory=dict)
 
     def snapshot(self, snapshot_id: str) -> Snapshot | None:
         """The capture, or None. Errors: StorageUnavailable (it is damaged)."""
-        return _or_raise(self.snapshots.get(snapshot_id))
+        return self._of(Snapshot, snapshot_id)
 
     def document(self, document_id: str, snapshot_id: str | None = None) -> Document | None:
         """The document, or None. Errors: StorageUnavailable (it is damaged)."""
-        return _or_raise(self.documents.get(document_id))
+        return self._of(Document, document_id)
 
     def excerpts(self, document_id: str, snapshot_id: str | None = None) -> Excerpts | None:
-        """What is kept in place of the document, or None."""
-        return self.kept.get(document_id)
+        """What is kept in place of the document, or None. Errors: StorageUnavailable (it is damaged)."""
+        return self._of(Excerpts, document_id)
+
+    def _of(self, kind: type[T], name: str) -> T | None:
+        found = self.found.get(name)
+        if isinstance(found, PinciteError):
+            raise found
+        return found if isinstance(found, kind) else None
 
 
-async def _load(settings: Settings, ids: set[str]) -> LoadedEvidence:
-    from pincite.wiring.stores import open_shared
-
-    found = LoadedEvidence()
-    async with open_shared(settings) as shared:
-        mine = (await shared.storage()).scope(settings.scope)
-        for one in sorted(ids):
-            try:
-                if one.startswith("snap_"):
-                    snapshot = await mine.snapshots.get(one)
-                    found.snapshots |= {} if snapshot is None else {one: snapshot}
-                    continue
-                document = await mine.documents.get(one)
-                found.documents |= {} if document is None else {one: document}
-                excerpts = None if document is not None else await mine.documents.excerpts(one)
-                found.kept |= {} if excerpts is None else {one: excerpts}
-            except StorageUnavailable as error:
-                # A damaged row is what a check is there to tell; a server that does not answer ends it.
-                if error.reason != "corrupt":
-                    raise
-                (found.snapshots if one.startswith("snap_") else found.documents)[one] = error
-    return found
+async def _loaded(snapshots: SnapshotStore, documents: DocumentStore, names: Iterable[str]) -> LoadedEvidence:
+    found: dict[str, Snapshot | Document | Excerpts | PinciteError | None] = {}
+    for name in sorted(set(names)):
+        try:
+            if name.startswith("snap_"):
+                found[name] = await snapshots.get(name)
+            else:
+                found[name] = await documents.get(name) or await documents.excerpts(name)
+        except StorageUnavailable as error:
+            # A damaged row is what a check is there to tell; a server that does not answer ends it.
+            if error.reason != "corrupt":
+                raise
+            found[name] = error
+    return LoadedEvidence({name: item for name, item in found.items() if item is not None})
 
 
-async def _load_run(settings: Settings, run_id: str) -> tuple[Report, Sequence[Event], LoadedEvidence]:
-    from pincite.domain.codec import to_json
+async def _loaded_from_server(settings: Settings, names: Iterable[str]) -> LoadedEvidence:
     from pincite.wiring.stores import open_shared
 
     async with open_shared(settings) as shared:
-        runs = (await shared.storage()).scope(settings.scope).runs
-        newest = await runs.list(1) if run_id == "last" else ()
-        if run_id == "last" and not newest:
-            raise RunNotFound("there are no runs yet")
-        wanted = newest[0].run_id if newest else (await runs.get(run_id)).run_id
-        report, events = await runs.get_report(wanted), await runs.events(wanted)
-    if report is None:
-        hint = f"pincite runs resume {wanted}"
-        raise InsufficientEvidence(f"run {wanted} has no report", reason="no_report", hint=hint)
-    return report, events, await _load(settings, set(_ids(to_json(report))))
+        storage = (await shared.storage()).scope(settings.scope)
+        return await _loaded(storage.snapshots, storage.documents, names)
 
 
 def _ids(value: Any) -> Iterator[str]:
@@ -102,12 +81,6 @@ def _ids(value: Any) -> Iterator[str]:
         case list() | tuple():
             for item in value:
                 yield from _ids(item)
-
-
-def _or_raise(found: "T | PinciteError | None") -> "T | None":
-    if isinstance(found, PinciteError):
-        raise found
-    return found
 
 
 # APPNOTE.TXT §4.3.7; damaged at the start, a bundle still has its end.
@@ -180,7 +153,7 @@ def _evidence(raw: Mapping[str, Json], settings: Settings) -> Iterator[EvidenceS
 
     database = settings.home / DATABASE_NAME
     if settings.shared_database is not None:
-        yield anyio.run(_load, settings, set(_ids(raw)))
+        yield anyio.run(_loaded_from_server, settings, _ids(raw))
     elif not database.is_file():
         yield LoadedEvidence()  # a home without a database: nothing is stored
     else:
@@ -215,32 +188,17 @@ def _check_bundle(data: bytes) -> CheckResult:
 EvidenceKept = Literal["full", "passages"]
 
 
-def bundle_of_run(run_id: str, settings: Settings, kept: EvidenceKept = "full") -> bytes:
-    """The newest report of a run (`last`: of the newest run) with all that it rests on, as a WACZ.
+async def bundle_of(
+    report: Report, events: Sequence[Event], snapshots: SnapshotStore, documents: DocumentStore, kept: EvidenceKept
+) -> bytes:
+    """A run's report and events with all that the report rests on, as a WACZ.
 
-    Errors:
-        RunNotFound, InsufficientEvidence (the run has no report), NotFound (evidence was deleted), StorageUnavailable.
+    Errors: NotFound (evidence was deleted), StorageUnavailable.
     """
+    from pincite.domain.codec import to_json
     from pincite.exports.passages import PassagesOnly
     from pincite.exports.wacz import render_bundle
-    from pincite.storage.evidence import EvidenceReader
-    from pincite.storage.home_files import DATABASE_NAME
 
-    if settings.shared_database is not None:
-        report, events, loaded = anyio.run(_load_run, settings, run_id)
-        return render_bundle(report, PassagesOnly(report, loaded) if kept == "passages" else loaded, events)
-    database = settings.home / DATABASE_NAME
-    if not database.is_file():
-        raise RunNotFound("there are no runs yet")
-    with EvidenceReader(database, settings.scope) as evidence:
-        newest = evidence.runs(1) if run_id == "last" else ()
-        if run_id == "last" and not newest:
-            raise RunNotFound("there are no runs yet")
-        wanted = newest[0].run_id if newest else evidence.run(run_id).run_id
-        found = evidence.report(wanted)
-        if found is None:
-            raise InsufficientEvidence(
-                f"run {wanted} has no report", reason="no_report", hint=f"pincite runs resume {wanted}"
-            )
-        source = PassagesOnly(found, evidence) if kept == "passages" else evidence
-        return render_bundle(found, source, evidence.events(wanted))
+    evidence = await _loaded(snapshots, documents, _ids(to_json(report)))
+    source = PassagesOnly(report, evidence) if kept == "passages" else evidence
+    return await to_thread.run_sync(render_bundle, report, source, events)

@@ -34,11 +34,8 @@ def bundle(
     as_json: options.Json = False,
 ) -> None:
     """Write a run's report and all the pages it cites as one WACZ; `pincite check` verifies it on any machine."""
-    from pincite.settings import load_settings
-    from pincite.wiring.checking import bundle_of_run
-
     vet_output(output, wanted=BUNDLE)
-    data = bundle_of_run(run_id, load_settings({"home": home}), evidence)
+    data = with_engine(lambda engine: engine.bundle(run_id, evidence), {"home": home})
     write_file(output, data)
     said = f"{len(data):,} bytes. Verify it anywhere: pincite check {output}"
     print_result({"bundle": str(output), "size_bytes": len(data)}, said, as_json=as_json)
