@@ -5,15 +5,16 @@ their leases, also those that nobody queued: what a killed `pincite research` le
 """
 
 import logging
+import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup
 
-from pincite.domain.errors import PinciteError
+from pincite.domain.errors import PinciteError, RateLimited
 from pincite.domain.events import RunStatus
 from pincite.domain.frozen import dataclass
 from pincite.domain.records import Offer
@@ -23,75 +24,109 @@ from pincite.settings import Settings, load_settings
 from pincite.wiring.scopes import expire_every_scope
 from pincite.wiring.stores import Shared, open_shared
 
-# Engines open at a time; those in use are never closed.
-MAX_OPEN: Final = 32
+# A new engine for a scope and a profile (None: the one in force).
+OpenEngine = Callable[[str, str | None], Engine]
+
+# Engines open at a time: about twenty users of a server who try every profile, or as many users with one.
+MAX_ENGINES: Final = 128
+# An engine that nobody asked for so long may be closed: longer than a request takes. Runs hold theirs.
+IDLE_S: Final = 180.0
+# The same in a worker, which has an engine for each user and holds the one it works with.
+MAX_OF_WORKER: Final = 32
 
 
 @dataclass(slots=True)
 class _Held:
     engine: Engine
     kept: ResourcePool
+    used_at_s: float
     users: int = 0
 
 
 class Engines:
-    """Made by `open_engines`."""
+    """The engines of a process, one for each user and profile, over what the process shares; opened when first needed.
 
-    def __init__(self, settings: Settings, shared: Shared, tasks: TaskGroup) -> None:
-        self._settings = settings
+    Args:
+        open_engine: makes the engine of a scope and profile; all have one home and one database.
+        base: keeps what the engines share; closes after them.
+        hosts: where engines are kept open.
+        shared: what they share, where it is open already.
+        at_most: engines open at a time.
+        idle_s: an engine that nobody uses may be closed so long after it was asked for.
+    """
+
+    def __init__(
+        self,
+        open_engine: OpenEngine,
+        base: ResourcePool,
+        hosts: TaskGroup,
+        *,
+        shared: Shared | None = None,
+        at_most: int = MAX_ENGINES,
+        idle_s: float = IDLE_S,
+        now_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._open = open_engine
+        self._base = base
+        self._hosts = hosts
         self._shared = shared
-        self._tasks = tasks
-        self._held: OrderedDict[str, _Held] = OrderedDict()
+        self._at_most = at_most
+        self._idle_s = idle_s
+        self._now_s = now_s
+        self._held: OrderedDict[tuple[str, str | None], _Held] = OrderedDict()
         self._opening = anyio.Lock()
 
-    @asynccontextmanager
-    async def of(self, scope: str) -> AsyncIterator[Engine]:
-        """The engine of a scope, open while the block runs. Errors: those of opening one."""
-        # One at a time: two tasks would open two engines of one scope.
-        async with self._opening:
-            if scope not in self._held:
-                self._held[scope] = await self._open(scope)
-            held = self._held[scope]
-            # Counted before room is made, so that its own engine is never the one that goes.
+    async def of(self, scope: str, profile: str | None = None) -> Engine:
+        """The open engine of a scope. Errors: RateLimited (too many users at once), InvalidSetting."""
+        key = (scope, profile)
+        if key not in self._held:
+            # Asked again inside: somebody else may have opened it while this one waited.
+            async with self._opening:
+                if key not in self._held:
+                    self._make_room()
+                    self._held[key] = await self._opened(scope, profile)
+        held = self._held[key]
+        held.used_at_s = self._now_s()
+        self._held.move_to_end(key)
+        return held.engine
+
+    @contextmanager
+    def in_use(self, engine: Engine) -> Iterator[None]:
+        """Keeps an engine open while the block runs, however long that is."""
+        held = next((held for held in self._held.values() if held.engine is engine), None)
+        if held is not None:
             held.users += 1
-            self._held.move_to_end(scope)
-            self._close_unused()
         try:
-            yield held.engine
+            yield
         finally:
-            held.users -= 1
+            if held is not None:
+                held.users -= 1
+                held.used_at_s = self._now_s()
 
     def close(self) -> None:
         """Let every engine close."""
-        for held in self._held.values():
-            held.kept.close()
-        self._held.clear()
+        while self._held:
+            self._held.popitem()[1].kept.close()
 
-    def _close_unused(self) -> None:
-        for scope, held in tuple(self._held.items()):
-            if len(self._held) <= MAX_OPEN:
-                return
-            if held.users == 0:
-                del self._held[scope]
-                held.kept.close()
-
-    async def _open(self, scope: str) -> _Held:
-        settings = load_settings({**self._settings.model_dump(exclude_unset=True), "scope": scope})
-        engine = Engine(settings, self._shared)
-        kept = ResourcePool(self._tasks)
+    async def _opened(self, scope: str, profile: str | None) -> _Held:
+        engine = self._open(scope, profile)
+        if self._shared is None:
+            self._shared = await self._base.open(open_shared(engine.settings))
+        engine = engine.over(self._shared)
+        kept = ResourcePool(self._hosts)
         await kept.open(engine)
-        return _Held(engine, kept)
+        return _Held(engine, kept, self._now_s())
 
-
-@asynccontextmanager
-async def open_engines(settings: Settings, shared: Shared) -> AsyncIterator[Engines]:
-    """Engines over one database; all are closed at the end."""
-    async with resource_pool() as kept:
-        engines = Engines(settings, shared, kept.tasks)
-        try:
-            yield engines
-        finally:
-            engines.close()
+    def _make_room(self) -> None:
+        if len(self._held) < self._at_most:
+            return
+        unused_since_s = self._now_s() - self._idle_s
+        for key, held in self._held.items():
+            # The longest unused is in front (`move_to_end`), so the first that may go is the right one.
+            if held.users == 0 and held.used_at_s <= unused_since_s:
+                self._held.pop(key).kept.close()
+                return
+        raise RateLimited("too many users at once on this server", retry_after_s=self._idle_s / 3)
 
 
 # How often a worker looks for runs that wait: with the lease, a dead worker's run is taken over within 30 s.
@@ -169,7 +204,8 @@ class Worker:
         with anyio.CancelScope() as scope:
             self._working[offer.run_id] = scope
             try:
-                async with self._engines.of(offer.scope) as engine:
+                engine = await self._engines.of(offer.scope)
+                with self._engines.in_use(engine):
                     status = await engine.work_on(offer.run_id, at_most=self._settings.runs_per_scope)
             except PinciteError as error:
                 status = RunStatus.FAILED
@@ -227,5 +263,16 @@ async def open_worker(
     settings: Settings, limits: WorkerLimits | None = None, *, on_run: OnRun | None = None
 ) -> AsyncIterator[Worker]:
     """A worker with its database and engines; closed at the end. Errors: those of `open_shared`."""
-    async with open_shared(settings) as shared, open_engines(settings, shared) as engines:
-        yield Worker(settings, shared, engines, limits or WorkerLimits(), on_run)
+    limits = limits or WorkerLimits()
+
+    def open_engine(scope: str, _: str | None) -> Engine:
+        return Engine(load_settings({**settings.model_dump(exclude_unset=True), "scope": scope}))
+
+    async with open_shared(settings) as shared, resource_pool() as kept:
+        # More than it works with at a time: there is always one that may go.
+        at_most = max(MAX_OF_WORKER, limits.slots + 1)
+        engines = Engines(open_engine, kept, kept.tasks, shared=shared, at_most=at_most, idle_s=0.0)
+        try:
+            yield Worker(settings, shared, engines, limits, on_run)
+        finally:
+            engines.close()

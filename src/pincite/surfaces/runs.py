@@ -18,8 +18,9 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.records import RunRecord
 from pincite.domain.requests import ResearchRequest
 from pincite.engine import DEFAULT_OPTIONS, INTERACTIVE_PRIORITY, Engine, RunOptions
+from pincite.jobs import Engines, OpenEngine
 from pincite.runtime.concurrency import FairSlots, ResourcePool, resource_pool
-from pincite.surfaces.engines import Account, Engines, OpenEngine, ServerLimits
+from pincite.surfaces.accounts import Account, ServerLimits
 from pincite.surfaces.progress import Progress
 
 # How often the database is asked for events of a run that others work on: quick to an eye, cheap to a database.

@@ -11,14 +11,15 @@ from typing import Any
 import anyio
 import pytest
 
+from pincite import jobs
 from pincite.domain.budget import Budget
 from pincite.domain.errors import RateLimited, StorageUnavailable
 from pincite.domain.events import Event, EventType, RunStatus
 from pincite.domain.records import RunRecord
 from pincite.domain.requests import ResearchRequest
 from pincite.engine import Engine
-from pincite.surfaces import engines, runs
-from pincite.surfaces.engines import Account, ServerLimits
+from pincite.surfaces import runs
+from pincite.surfaces.accounts import Account, ServerLimits
 from pincite.surfaces.runs import EVENTS_AT_ONCE, RunManager, TaskGroups, open_manager
 
 START = datetime(2026, 11, 22, 9, tzinfo=UTC)
@@ -406,20 +407,20 @@ async def test_the_engine_unused_for_longest_makes_room_and_one_in_use_never() -
             closed.append(self.scope)
 
     async with anyio.create_task_group() as hosts:
-        made = engines.Engines(lambda scope, _: Named(scope), _NoBase(), hosts, lambda: now)  # type: ignore[arg-type, return-value]  # stand-ins with all that is used
+        made = jobs.Engines(lambda scope, _: Named(scope), _NoBase(), hosts, now_s=lambda: now)  # type: ignore[arg-type, return-value]  # stand-ins with all that is used
         first = await made.of("user0")
         with made.in_use(first):
-            for n in range(1, engines.MAX_ENGINES):
+            for n in range(1, jobs.MAX_ENGINES):
                 await made.of(f"user{n}")
             with pytest.raises(RateLimited):
                 await made.of("late")
-            now = engines.IDLE_S + 1
+            now = jobs.IDLE_S + 1
             await made.of("user1")
             assert await made.of("late") is await made.of("late")
             await settled()
             assert closed == ["user2"]
         made.close()
-    assert len(closed) == engines.MAX_ENGINES + 1
+    assert len(closed) == jobs.MAX_ENGINES + 1
 
 
 class _NoBase:
@@ -452,7 +453,7 @@ def _nothing_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     async def shared(_: object) -> AsyncIterator[None]:
         yield None
 
-    monkeypatch.setattr(engines, "open_shared", shared)
+    monkeypatch.setattr(jobs, "open_shared", shared)
 
 
 @pytest.mark.parametrize("ending", ["cancelled", "a job failed", "the block failed", "left"])

@@ -12,10 +12,10 @@ from fastapi.routing import APIRoute
 from pincite.domain.records import QueueCounts
 from pincite.domain.version import VERSION
 from pincite.exports import codec
-from pincite.jobs import WorkerLimits, background_worker
+from pincite.jobs import OpenEngine, WorkerLimits, background_worker
 from pincite.runtime.telemetry import METER, METRICS, SECONDS, Series
 from pincite.settings import Settings
-from pincite.surfaces.engines import OpenEngine, ServerLimits
+from pincite.surfaces.accounts import ServerLimits
 from pincite.surfaces.http import dropins, openai, openai_responses, research, tools, ui, webhooks
 from pincite.surfaces.http.assistants import Assistants
 from pincite.surfaces.http.gate import Gate

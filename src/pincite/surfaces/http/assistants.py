@@ -18,7 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 from pincite.domain.errors import ExtraNotInstalled, PinciteError
 from pincite.engine import Engine
 from pincite.runtime.system import install_extra
-from pincite.surfaces.engines import Account
+from pincite.surfaces.accounts import Account
 from pincite.surfaces.http.gate import replayed
 from pincite.surfaces.http.responses import answer
 from pincite.surfaces.http.service import Service, account_of, owner_of, secret_of, service_of

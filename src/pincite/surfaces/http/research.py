@@ -19,7 +19,7 @@ from pincite.domain.report import Report
 from pincite.domain.requests import PlanPart, ResearchRequest
 from pincite.engine import Engine
 from pincite.exports.codec import event_json
-from pincite.surfaces.engines import charged
+from pincite.surfaces.accounts import charged
 from pincite.surfaces.http import shapes
 from pincite.surfaces.http.responses import EventStream
 from pincite.surfaces.http.service import (

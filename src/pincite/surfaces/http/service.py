@@ -21,7 +21,8 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.records import ApiKey
 from pincite.domain.requests import ResearchRequest
 from pincite.engine import Engine, RunOptions
-from pincite.surfaces.engines import Account, OpenEngine, ServerLimits
+from pincite.jobs import OpenEngine
+from pincite.surfaces.accounts import Account, ServerLimits
 from pincite.surfaces.http.identity import LOCAL_SCOPE, KeyRing
 from pincite.surfaces.runs import RunManager, TaskGroups
 from pincite.wiring.server import DailyBudget

@@ -16,7 +16,7 @@ from pincite.domain.errors import Conflict, NotFound, Unauthorized
 from pincite.domain.frozen import dataclass
 from pincite.engine import Engine
 from pincite.settings import Settings, load_settings
-from pincite.surfaces.engines import ServerLimits
+from pincite.surfaces.accounts import ServerLimits
 from pincite.surfaces.http.gate import Gate
 from pincite.surfaces.http.identity import KeyRing
 from pincite.surfaces.http.responses import PlainJson

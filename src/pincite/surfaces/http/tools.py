@@ -14,7 +14,7 @@ from pincite.domain.page import Document, Snapshot
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.requests import SearchRequest
 from pincite.exports.codec import fetch_json, search_json
-from pincite.surfaces.engines import charged
+from pincite.surfaces.accounts import charged
 from pincite.surfaces.errors import http_status
 from pincite.surfaces.http import shapes
 from pincite.surfaces.http.responses import PlainJson, answer

@@ -23,7 +23,7 @@ from pincite.domain.version import VERSION
 from pincite.engine import Engine
 from pincite.runtime.call_context import Caller, called_by, caller
 from pincite.settings import load_settings
-from pincite.surfaces.engines import Account, ServerLimits, charged
+from pincite.surfaces.accounts import Account, ServerLimits, charged
 from pincite.surfaces.listening import bound
 from pincite.surfaces.mcp import results
 from pincite.surfaces.mcp.results import (

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from pincite.settings import load_settings
-from pincite.surfaces.engines import ServerLimits
+from pincite.surfaces.accounts import ServerLimits
 from pincite.surfaces.http.identity import KeyRing
 
 
