@@ -29,7 +29,7 @@ from pincite.urls.policy import PORTS, vet_parsed
 
 if TYPE_CHECKING:
     from pincite.fetch.client import GuardedClient
-    from pincite.runtime.limiter import Buckets
+    from pincite.runtime.limiter import Ask, Buckets
     from pincite.storage.database import Database
     from pincite.storage.home_files import FileKeys
     from pincite.storage.server import SqlServerMemory
@@ -66,14 +66,12 @@ class ServerServices:
 
         return await due_webhooks(self._database, self._clock, limit, HOLD_S)
 
-    async def take_turn(self, key_name: str, step_s: float, room_s: float) -> float:
+    async def take_turn(self, key_name: str, asked: "Ask") -> float:
         """0 when a request of an API key is counted at all servers together, else the seconds it has to wait.
 
         Errors: StorageUnavailable, StorageFull, Locked.
         """
-        from pincite.runtime.limiter import Ask
-
-        return 0.0 if self._buckets is None else await self._buckets.take(f"key:{key_name}", (Ask(step_s, room_s),))
+        return 0.0 if self._buckets is None else await self._buckets.take(f"key:{key_name}", (asked,))
 
     def account(self, key_name: str, cap_usd: Decimal) -> "DailyBudget":
         """What an API key may spend today."""

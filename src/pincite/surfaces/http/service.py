@@ -7,7 +7,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Annotated, Final
 
 import anyio
@@ -22,55 +22,38 @@ from pincite.domain.records import ApiKey
 from pincite.domain.requests import ResearchRequest
 from pincite.engine import Engine, RunOptions
 from pincite.jobs import OpenEngine
+from pincite.ports import Clock
+from pincite.runtime.limiter import Ask, MemoryBuckets
+from pincite.runtime.system import SystemClock
 from pincite.surfaces.accounts import Account, ServerLimits
 from pincite.surfaces.http.identity import LOCAL_SCOPE, KeyRing
 from pincite.surfaces.runs import RunManager, TaskGroups
 from pincite.wiring.server import DailyBudget
 
-# Of which the last minute is remembered; a key that is forgotten begins with a full allowance.
-MAX_KEYS = 10_000
 # Of the requests of a minute, how many may come at once.
 BURST_SHARE = 0.25
 
 
 class Turns:
-    """Counts requests by key; `now_s` is a clock that never runs backwards.
+    """Counts the requests of each key in this process."""
 
-    One number a key, the moment at which its bucket would be full again (a generic cell rate algorithm).
-    """
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._buckets = MemoryBuckets(clock or SystemClock())
 
-    def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
-        self._now_s = now_s
-        self._full_at: OrderedDict[str, float] = OrderedDict()
-
-    def take(self, key: ApiKey) -> None:
+    async def take(self, key: ApiKey) -> None:
         """Count a request. Errors: RateLimited, with the seconds after which the next one is let through."""
-        found = pace(key)
-        if found is None:
-            return
-        step_s, room_s = found
-        now = self._now_s()
-        full_at = max(self._full_at.pop(key.name, now), now) + step_s
-        wait_s = full_at - now - room_s
-        # Room for the arithmetic of floating-point times.
-        if wait_s > 1e-9:
-            # A request that is refused takes nothing: who knocks again and again would never get in.
-            self._keep(key.name, full_at - step_s)
+        asked = pace(key)
+        # A request that is refused takes nothing: who knocks again and again would never get in.
+        if asked is not None and (wait_s := await self._buckets.take(key.name, (asked,))):
             raise too_often(key, wait_s)
-        self._keep(key.name, full_at)
-
-    def _keep(self, name: str, full_at: float) -> None:
-        self._full_at[name] = full_at
-        while len(self._full_at) > MAX_KEYS:
-            self._full_at.popitem(last=False)
 
 
-def pace(key: ApiKey) -> tuple[float, float] | None:
-    """Seconds that a request takes out of the bucket of a key, and how many are in it; None without a limit."""
+def pace(key: ApiKey) -> Ask | None:
+    """What a request takes out of the bucket of a key, and how much is in it; None without a limit."""
     if key.rate_per_min is None:
         return None
     step_s = 60.0 / max(key.rate_per_min, 1)
-    return step_s, max(1.0, key.rate_per_min * BURST_SHARE) * step_s
+    return Ask(step_s, max(1.0, key.rate_per_min * BURST_SHARE) * step_s)
 
 
 def too_often(key: ApiKey, wait_s: float) -> RateLimited:
@@ -257,14 +240,12 @@ class Service(RunManager):
 
     async def _count(self, key: ApiKey) -> None:
         """Count a request here, and then with all servers of the home together. Errors: RateLimited."""
-        self.turns.take(key)
-        found = pace(key)
-        if found is None:
+        await self.turns.take(key)
+        if (asked := pace(key)) is None:
             return
-        step_s, room_s = found
+        behind = replace(asked, room_s=asked.room_s + min(asked.cost_s, SLACK_S))
         try:
-            services = await (await self.engine(LOCAL_SCOPE)).server_services()
-            wait_s = await services.take_turn(key.name, step_s, room_s + min(step_s, SLACK_S))
+            wait_s = await (await (await self.engine(LOCAL_SCOPE)).server_services()).take_turn(key.name, behind)
         except StateError:
             return  # while the common count is out of reach, each server's own counts
         if wait_s > 0:

@@ -208,7 +208,7 @@ def create_peer(settings: Settings, keys: KeyRing, *, hosts: Sequence[str] = ())
             # Also for a key of another scope: whoever tries keys should not learn faster which of them exist.
             await wrong_keys.slow_down(address_of(request))
             raise
-        turns.take(found)
+        await turns.take(found)
 
     @app.get("/v1/shared/{kind}/{key}", response_class=Response)
     async def item(

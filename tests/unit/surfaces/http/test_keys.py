@@ -18,6 +18,7 @@ from pincite.surfaces.cli.app import run
 from pincite.surfaces.http.identity import KeyRing
 from pincite.surfaces.http.service import Turns, WrongKeys
 from pincite.surfaces.http.serving import vet_binding
+from pincite.testing.clock import FrozenClock
 
 
 async def test_scopes_are_kept_apart_by_key(tmp_path: Path, opened: Callable[..., Any], question: str) -> None:
@@ -97,27 +98,27 @@ async def test_a_key_spends_what_it_may_in_a_day(tmp_path: Path, opened: Callabl
         assert free.status_code == 200
 
 
-def test_turns_come_back_evenly(tmp_path: Path) -> None:
+async def test_turns_come_back_evenly(tmp_path: Path) -> None:
     ring = KeyRing(tmp_path)
     ring.create("one", rate_per_min=60)
     ring.create("free")
     one, free = ring.all()
-    now = 0.0
-    turns = Turns(lambda: now)
+    clock = FrozenClock()
+    turns = Turns(clock)
     for _ in range(15):
-        turns.take(one)
+        await turns.take(one)
     with pytest.raises(RateLimited) as refused:
-        turns.take(one)
+        await turns.take(one)
     assert refused.value.retry_after_s == 1
     for _ in range(100):
-        turns.take(free)
+        await turns.take(free)
         with pytest.raises(RateLimited):  # being refused costs nothing
-            turns.take(one)
+            await turns.take(one)
     let_through = 0
     for _ in range(600):
-        now += 0.1
+        clock.advance(0.1)
         try:
-            turns.take(one)
+            await turns.take(one)
             let_through += 1
         except RateLimited:
             continue
