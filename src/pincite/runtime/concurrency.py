@@ -1,9 +1,10 @@
 """What many callers of one process share: slots in turn, one flight for the same wish, services kept open."""
 
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import Any, Generic, TypeVar, cast
 
 import anyio
@@ -117,6 +118,34 @@ class SingleFlight(Generic[T]):
 
     def __len__(self) -> int:
         return len(self._flights)
+
+
+Owner = TypeVar("Owner")
+
+
+def once(make: Callable[[Owner], Awaitable[T]]) -> Callable[[Owner], Coroutine[Any, Any, T]]:
+    """A method that works at its first call; who calls meanwhile waits, and all get what it gave.
+
+    What it raises is not kept: the next call tries again.
+    """
+    kept = f"once {make.__name__}"
+
+    @wraps(make)
+    async def called(owner: Owner) -> T:
+        making, made = vars(owner).setdefault(kept, (anyio.Lock(), []))
+        async with making:
+            if not made:
+                made.append(await make(owner))
+            found: T = made[0]
+            return found
+
+    return called
+
+
+def made_once(owner: object, name: str) -> Any:  # what the method gives
+    """What the method of that name, which is `once`, gave so far; None before its first call has ended."""
+    _, made = vars(owner).get(f"once {name}", (None, ()))
+    return made[0] if made else None
 
 
 class _Wanted(Generic[T]):

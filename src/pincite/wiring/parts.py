@@ -17,7 +17,7 @@ from pincite.domain.budget import Budget
 from pincite.domain.errors import InvalidInput
 from pincite.domain.events import EventType
 from pincite.domain.fetch import FetchRequest, FetchResult, Hosted, Render
-from pincite.runtime.concurrency import ResourcePool, resource_pool
+from pincite.runtime.concurrency import ResourcePool, once, resource_pool
 from pincite.settings import Settings
 from pincite.urls import vet_url
 from pincite.wiring.fetching import (
@@ -94,29 +94,21 @@ class Parts(OpenStores):
         self._libraries = OpenLibraries(settings, kept)
         self._searches: dict[tuple[Sources, str], SearchService | None] = {}
         self._fetches: dict[tuple[Path, ...], FetchService] = {}
-        self._peers: tuple[Peers | None, ...] = ()
-        self._sharing: Sharing | None = None
-        self._account: BudgetSpending | None = None
-        self._server_services: ServerServices | None = None
         self._given_model = model
         self._models: dict[tuple[object, ...], LanguageModel] = {}
         self._given_judge = judge
-        self._archive: WebArchive | None = None
         self._building = anyio.Lock()
 
+    @once
     async def server_services(self) -> ServerServices:
         """What a server needs beside the services. Errors: as `runs`, and StorageUnavailable (`webhook_key`)."""
         from pincite.wiring.server import ServerServices, build_webhooks
 
         storage, notes = await self._storage(), (await self._common()).notes
-        async with self._building:
-            if self._server_services is None:
-                database = (await self._shared.storage()).database
-                hooks = await build_webhooks(self.settings, self.clock, self._kept, database)
-                self._server_services = ServerServices(
-                    storage.server_memory, hooks, database, self.clock, None if notes is None else notes.buckets
-                )
-            return self._server_services
+        database = (await self._shared.storage()).database
+        hooks = await build_webhooks(self.settings, self.clock, self._kept, database)
+        buckets = None if notes is None else notes.buckets
+        return ServerServices(storage.server_memory, hooks, database, self.clock, buckets)
 
     @cached_property
     def _judges(self) -> Judges:
@@ -149,14 +141,12 @@ class Parts(OpenStores):
         """The lane of searches outside of runs."""
         return lane_of(self.settings)
 
-    @property
+    @cached_property
     def account(self) -> BudgetSpending:
         """What the searches of this engine outside of runs have spent, against the cap of the settings."""
-        if self._account is None:
-            from pincite.search.spending import BudgetSpending
+        from pincite.search.spending import BudgetSpending
 
-            self._account = BudgetSpending(Budget(cost_usd=self.settings.max_cost_usd))
-        return self._account
+        return BudgetSpending(Budget(cost_usd=self.settings.max_cost_usd))
 
     async def fetch(self) -> Fetch:
         """The fetch service; pages of local libraries are served from there."""
@@ -170,10 +160,7 @@ class Parts(OpenStores):
         # Offline a cited address can only be a page of a library: its states and titles say which.
         if self.settings.profile == OFFLINE:
             listed = await self._libraries.listing(resolve_libraries(self.settings))
-        async with self._building:
-            if self._archive is None:
-                self._archive = await web_archive(self.settings, self.clock, self._kept)
-        reading = page_reading(self.settings, fetch, self._archive, listed)
+        reading = page_reading(self.settings, fetch, await self._archive(), listed)
         return AuditService(judge, reading, now=self.clock.now)
 
     async def recheck(self, report: Report, fetch: Fetch) -> Recheck:
@@ -425,15 +412,18 @@ class Parts(OpenStores):
                 )
             return self._searches[key]
 
+    @once
+    async def _archive(self) -> WebArchive | None:
+        return await web_archive(self.settings, self.clock, self._kept)
+
+    @once
     async def _asked_peers(self) -> Peers | None:
-        """The peers of the settings, opened once, for pages and searches alike."""
+        """The peers of the settings, for pages and searches alike."""
         if not self.settings.share_peers:
             return None
         from pincite.wiring.sharing import open_peers
 
-        if not self._peers:
-            self._peers = (await open_peers(self.settings, self.clock, self._kept),)
-        return self._peers[0]
+        return await open_peers(self.settings, self.clock, self._kept)
 
     async def _shared_answers(self, sources: Sources) -> AnswerIntake | None:
         """What asks peers for their answers of these engines; None without peers."""
@@ -444,21 +434,16 @@ class Parts(OpenStores):
 
         return answer_intake(self.settings, self.clock, peers, sources.providers)
 
+    @once
     async def sharing(self) -> Sharing:
         """What this scope hands to others, and takes from bundles. Errors: ExtraNotInstalled, StorageUnavailable."""
         from pincite.wiring.sharing import Sharing, signer_of
 
-        storage, stores = await self._storage(), await self._page_stores()
-        async with self._building:
-            if self._sharing is None:
-                signer = await signer_of(self.settings, self.clock, (await self._shared.storage()).database)
-                team = (
-                    await self._kept.open(team_cache(self.settings, self.clock)) if self.settings.team_scope else None
-                )
-                self._sharing = Sharing(
-                    self.settings, self.clock, storage.snapshots, stores, await self._cache(), signer, team
-                )
-            return self._sharing
+        settings, clock = self.settings, self.clock
+        snapshots, stores, cache = (await self._storage()).snapshots, await self._page_stores(), await self._cache()
+        signer = await signer_of(settings, clock, (await self._shared.storage()).database)
+        team = await self._kept.open(team_cache(settings, clock)) if settings.team_scope else None
+        return Sharing(settings, clock, snapshots, stores, cache, signer, team)
 
     async def take_in(self, path: Path, key: str | None) -> Imported:
         """Take in a bundle of another installation. Errors: as `Sharing.take_in`."""

@@ -5,16 +5,15 @@ Each is opened by the first call that needs it.
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
-
-import anyio
 
 from pincite.domain.frozen import dataclass
 from pincite.domain.page import Kept, Snapshot
 from pincite.domain.records import QueueCounts
 from pincite.ports import Dispatcher, DocumentStore, RunStore, SnapshotStore
-from pincite.runtime.concurrency import ResourcePool, resource_pool
+from pincite.runtime.concurrency import ResourcePool, made_once, once, resource_pool
 from pincite.runtime.system import SystemClock
 from pincite.settings import Settings
 from pincite.wiring.fetching import Stores, retention
@@ -41,11 +40,6 @@ class Shared:
         self.has_worker = False
         self._settings = settings
         self._kept = kept
-        self._storage: Storage | None = None
-        self._dispatcher: Dispatcher | None = None
-        self._readers: ReaderPool[Document] | None = None
-        self._redis: CommonRedis | None = None
-        self._opening = anyio.Lock()
 
     @property
     def is_on_server(self) -> bool:
@@ -55,48 +49,51 @@ class Shared:
     @property
     def opened_database(self) -> "Database | None":
         """The database, if anything has opened it so far."""
-        return None if self._storage is None else self._storage.database
+        storage: Storage | None = made_once(self, "storage")
+        return None if storage is None else storage.database
 
+    @once
     async def storage(self) -> "Storage":
         """The database. Errors: StorageUnavailable, StorageFull, SchemaMismatch, Locked, InvalidSetting."""
-        async with self._opening:
-            if self._storage is None:
-                from pincite.storage.service import open_storage
+        from pincite.storage.service import open_storage
 
-                url = self._settings.database_url
-                place = self._settings.home if url is None else url.get_secret_value()
-                self._storage = await self._kept.open(open_storage(place, self.clock))
-            return self._storage
+        url = self._settings.database_url
+        place = self._settings.home if url is None else url.get_secret_value()
+        return await self._kept.open(open_storage(place, self.clock))
 
-    @property
+    @cached_property
     def readers(self) -> "ReaderPool[Document]":
         """Pages from outside are read in processes that can be killed."""
-        if self._readers is None:
-            from pincite.domain.page import Document
-            from pincite.fetch.extractors import READER, BytesExtractor, installed
-            from pincite.runtime.readers import ReaderPool
+        from pincite.domain.page import Document
+        from pincite.fetch.extractors import READER, BytesExtractor, installed
+        from pincite.runtime.readers import ReaderPool
 
-            self._readers = ReaderPool(
-                Document, READER, lambda: {"known": dict(installed())}, revision=BytesExtractor.revision
-            )
-            self._kept.on_close(self._readers.close)
-        return self._readers
+        made = ReaderPool(Document, READER, lambda: {"known": dict(installed())}, revision=BytesExtractor.revision)
+        self._kept.on_close(made.close)
+        return made
 
+    @once
     async def redis(self) -> "CommonRedis | None":
         """The Redis of the settings, if there is one. Errors: ExtraNotInstalled, InvalidSetting."""
-        async with self._opening:
-            if self._redis is None and self._settings.names_redis:
-                from pincite.wiring.common_redis import open_common_redis
+        if not self._settings.names_redis:
+            return None
+        from pincite.wiring.common_redis import open_common_redis
 
-                self._redis = await open_common_redis(self._settings, self.clock, self._kept)
-            return self._redis
+        return await open_common_redis(self._settings, self.clock, self._kept)
 
+    @once
     async def dispatcher(self) -> Dispatcher:
         """What wakes workers. Errors: ExtraNotInstalled (PostgreSQL without it), StorageUnavailable."""
-        async with self._opening:
-            if self._dispatcher is None:
-                self._dispatcher = await self._open_dispatcher()
-            return self._dispatcher
+        url = self._settings.shared_database
+        if url is None:
+            from pincite.dispatch import LocalDispatcher
+
+            return LocalDispatcher()
+        from pincite.dispatch import open_procrastinate
+
+        # Without the driver that SQLAlchemy's URLs name: this one goes to psycopg itself.
+        place = "postgresql://" + url.partition("://")[2]
+        return await self._kept.open(open_procrastinate(place, listen=not self._settings.transaction_pooler))
 
     async def offer_runs(self, scope: str | None = None) -> int:
         """Have workers look at the runs that wait (of one scope); how many were offered now.
@@ -118,18 +115,6 @@ class Shared:
     async def queue_counts(self) -> QueueCounts:
         """How much there is to do."""
         return await (await self.storage()).queue.counts()
-
-    async def _open_dispatcher(self) -> Dispatcher:
-        url = self._settings.shared_database
-        if url is None:
-            from pincite.dispatch import LocalDispatcher
-
-            return LocalDispatcher()
-        from pincite.dispatch import open_procrastinate
-
-        # Without the driver that SQLAlchemy's URLs name: this one goes to psycopg itself.
-        place = "postgresql://" + url.partition("://")[2]
-        return await self._kept.open(open_procrastinate(place, listen=not self._settings.transaction_pooler))
 
 
 @asynccontextmanager
@@ -164,10 +149,6 @@ class OpenStores:
         self.clock = shared.clock
         self._shared = shared
         self._stores = stores
-        self._opened_storage: ScopedStorage | None = None
-        self._opened_cache: CountedCache | None = None
-        self._opened_common: Common | None = None
-        self._opening = anyio.Lock()
 
     async def runs(self) -> RunStore:
         """The runs of the scope. Errors: StorageUnavailable, StorageFull, SchemaMismatch, Locked."""
@@ -181,42 +162,32 @@ class OpenStores:
         """The captures of the scope. Errors: as `runs`."""
         return (await self._storage()).snapshots
 
+    @once
     async def _storage(self) -> "ScopedStorage":
         """The database, opened when it is first needed: a search of what is cached never loads its library."""
-        async with self._opening:
-            if self._opened_storage is None:
-                self._opened_storage = (await self._shared.storage()).scope(self.settings.scope)
-            return self._opened_storage
+        return (await self._shared.storage()).scope(self.settings.scope)
 
     async def _common_storage(self) -> "ScopedStorage | None":
         """The database where limits and answers may be shared through it; None for the file of one home."""
         return None if self.settings.database_url is None else await self._storage()
 
+    @once
     async def _cache(self) -> "CountedCache":
-        storage, redis = await self._common_storage(), await self._shared.redis()
-        async with self._opening:
-            if self._opened_cache is None:
-                from pincite.storage.cache import opened_cache
+        from pincite.storage.cache import opened_cache
 
-                settings = self.settings
-                shared = storage.cache() if storage is not None else None
-                own: CountedCache
-                if shared is not None:
-                    own = shared
-                else:
-                    own = await self._stores.open(opened_cache(settings.home / CACHE_NAME, settings.scope, self.clock))
-                self._opened_cache = own if redis is None else redis.cache(settings.scope, own)
-            return self._opened_cache
+        storage, redis, settings = await self._common_storage(), await self._shared.redis(), self.settings
+        own: CountedCache | None = storage.cache() if storage is not None else None
+        if own is None:
+            own = await self._stores.open(opened_cache(settings.home / CACHE_NAME, settings.scope, self.clock))
+        return own if redis is None else redis.cache(settings.scope, own)
 
+    @once
     async def _common(self) -> Common:
         """What all processes share about the engines. In one home that is a small file, opened by the first call."""
         storage, redis = await self._common_storage(), await self._shared.redis()
-        async with self._opening:
-            if self._opened_common is None:
-                shared = common_in_database(storage, self.clock) if storage is not None else None
-                own = shared or await common_in_home(self.settings.home, self.clock, self._stores)
-                self._opened_common = own if redis is None else common_in_redis(redis, own, self.clock)
-            return self._opened_common
+        shared = common_in_database(storage, self.clock) if storage is not None else None
+        own = shared or await common_in_home(self.settings.home, self.clock, self._stores)
+        return own if redis is None else common_in_redis(redis, own, self.clock)
 
     async def _page_stores(self) -> Stores:
         """Where pages are kept: in a home without the database layer, as long as nothing else needs it."""
@@ -225,7 +196,7 @@ class OpenStores:
 
         cache, redis, common = await self._cache(), await self._shared.redis(), await self._common_storage()
         home = HomePages(self.settings.home / DATABASE_NAME, self.settings.scope, self.clock)
-        if common is not None or self._opened_storage is not None or not await home.is_current():
+        if common is not None or made_once(self, "_storage") is not None or not await home.is_current():
             return Stores(await self._storage(), cache, redis, common)
         self._stores.on_close(home.close)
         return Stores(home, cache, redis, common)
