@@ -198,6 +198,11 @@ FAMILIES: Final = (
 )
 
 
+def plural(count: int, noun: str, several: str | None = None) -> str:
+    """`1 source`, `2 sources`."""
+    return f"{count:,} {noun if count == 1 else several or noun + 's'}"
+
+
 def reason_text(reason: str, code: str = "") -> str:
     """Why something was not read, found or finished, in words; empty when nothing is known.
 

@@ -19,6 +19,7 @@ import anyio.to_thread
 from pincite.domain.ids import sha256_hex
 from pincite.domain.library import IndexReport, ListedPage
 from pincite.domain.page import Document
+from pincite.domain.reasons import plural
 from pincite.ports import Embedder, Extractor, Reranker
 from pincite.runtime.concurrency import ResourcePool
 from pincite.settings import Settings
@@ -279,7 +280,7 @@ class OpenLibraries:
 
         def read(pages: int, place: str) -> None:
             _stop_when_cancelled(pages, place)
-            said(f"{pages:,} {'page' if pages == 1 else 'pages'} read")
+            said(f"{plural(pages, 'page')} read")
 
         wanted = path.expanduser().resolve()
         library = self._open(wanted, self._settings)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pincite.domain.budget import Usage, usd_text
 from pincite.domain.citation import cut_on_word
 from pincite.domain.events import Event, EventType, Json
-from pincite.domain.reasons import reason_text
+from pincite.domain.reasons import plural, reason_text
 from pincite.surfaces.cli.run import print_note, printable
 from pincite.surfaces.progress import Progress, QueryLine, progress_of
 
@@ -99,7 +99,7 @@ def _detail(type_: EventType, data: Mapping[str, Json]) -> str:
                 [part.get("queries") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
             )
             asked = sum(len(texts) for texts in queries if isinstance(texts, list))
-            return f"{_count(data, 'sub_questions', 'sub-question')}, {asked} {'query' if asked == 1 else 'queries'}"
+            return f"{_count(data, 'sub_questions', 'sub-question')}, {plural(asked, 'query', 'queries')}"
         case EventType.SEARCH_COMPLETED:
             return _count(data, "results", "result")
         case EventType.LIBRARY_READ:
@@ -121,11 +121,7 @@ def _detail(type_: EventType, data: Mapping[str, Json]) -> str:
 def _count(data: Mapping[str, Json], key: str, one: str) -> str:
     value = data.get(key)
     number = len(value) if isinstance(value, list | dict) else value if isinstance(value, int) else 0
-    return _number(number, one)
-
-
-def _number(count: int, one: str) -> str:
-    return f"{count:,} {one if count == 1 else one + 's'}"
+    return plural(number, one)
 
 
 def _taken_over(record: "RunRecord") -> str:
@@ -287,7 +283,7 @@ def _plan(events: Sequence[Event]) -> Iterator[str]:
 
 
 def _query_line(query: QueryLine) -> str:
-    outcome = f"no answer, {query.failure}" if query.results is None else _number(query.results, "result")
+    outcome = f"no answer, {query.failure}" if query.results is None else plural(query.results, "result")
     return f"{query.text}: {outcome}"
 
 
@@ -303,7 +299,7 @@ def _metrics(view: "RunView") -> Iterator[str]:
         yield f"  {metrics.duration_s:.2f} s, {metrics.claims_checked} claims checked, {spent} spent"
         if metrics.cache_hits or metrics.cache_misses:
             yield f"  cache: {metrics.cache_hits} searches and pages from it, {metrics.cache_misses} not in it"
-        references = _number(len(view.report.references), "reference")
+        references = plural(len(view.report.references), "reference")
         yield f"  report {view.report.report_id}: {view.report.status}, {references}"
 
 

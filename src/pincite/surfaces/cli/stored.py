@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pincite.domain.errors import ExtraNotInstalled
-from pincite.domain.reasons import reason_text
+from pincite.domain.reasons import plural, reason_text
 from pincite.runtime.system import install_extra
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import vet_output
@@ -72,9 +72,9 @@ def index(
         return
     for path, summary in zip(paths, summaries, strict=True):
         print_text(
-            f"{path}: {_number(summary.pages, 'page')}, {_number(summary.passages, 'passage')} ({summary.added} read, "
+            f"{path}: {plural(summary.pages, 'page')}, {plural(summary.passages, 'passage')} ({summary.added} read, "
             f"{summary.unchanged} unchanged, {summary.removed} removed, {len(summary.skipped)} skipped) "
-            f"in {summary.seconds:.1f} s" + (f"; {_number(summary.vectors, 'vector')} made" if summary.vectors else "")
+            f"in {summary.seconds:.1f} s" + (f"; {plural(summary.vectors, 'vector')} made" if summary.vectors else "")
         )
         for skipped in summary.skipped[:SKIPPED_SHOWN]:
             print_note(f"  {skipped_line(skipped)}")
@@ -88,10 +88,6 @@ def index(
         print_note('Now: pincite research "..." uses it without --source.')
     else:
         print_note("No page was found there. What can be read: HTML, Markdown, text, PDF, Office files, WARC, WACZ.")
-
-
-def _number(count: int, one: str) -> str:
-    return f"{count:,} {one}{'' if count == 1 else 's'}"
 
 
 def skipped_line(skipped: "Skipped") -> str:

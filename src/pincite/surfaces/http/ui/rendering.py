@@ -27,7 +27,7 @@ from pincite.domain.markdown import (
     partial_text,
     without_controls,
 )
-from pincite.domain.reasons import reason_text
+from pincite.domain.reasons import plural, reason_text
 from pincite.domain.report import Report, balance_text, coverage_text
 from pincite.domain.signs import MARKS, VERDICTS, beyond_text, claim_proof, proofs_used, refusal
 from pincite.domain.version import VERSION
@@ -169,11 +169,6 @@ def site(url: str) -> str:
     except ValueError:  # an address that no parser takes is still shown
         host = ""
     return host.removeprefix("www.") or url
-
-
-def plural(count: int, noun: str, several: str | None = None) -> str:
-    """`1 source`, `2 sources`."""
-    return f"{count:,} {noun if count == 1 else several or noun + 's'}"
 
 
 def no_answer(report: Report) -> tuple[str, str]:

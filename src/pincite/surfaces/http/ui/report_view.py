@@ -14,12 +14,13 @@ from pincite.domain.evidence import Relation, VerdictStatus
 from pincite.domain.frozen import dataclass
 from pincite.domain.layout import Section, Sentence
 from pincite.domain.markdown import day, one_line
+from pincite.domain.reasons import plural
 from pincite.domain.records import CallRecord
 from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence
 from pincite.domain.signs import VERDICTS
 from pincite.exports.html_layout import proof_html, section_html, styled_html
 from pincite.surfaces.http.ui import charts
-from pincite.surfaces.http.ui.rendering import plural, seconds, site
+from pincite.surfaces.http.ui.rendering import seconds, site
 from pincite.surfaces.progress import STAGES, Progress
 from pincite.text.tokens import terms
 from pincite.urls import registrable_domain
