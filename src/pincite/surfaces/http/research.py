@@ -32,7 +32,7 @@ from pincite.surfaces.http.service import (
     run_options_of,
     service_of,
 )
-from pincite.surfaces.http.shapes import cursor_after, published, read_cursor, shaped, streamed
+from pincite.surfaces.http.shapes import cursor_after, published, read_cursor, shape_json, shaped, streamed
 from pincite.surfaces.requests import Part, body_of, part_json, request_of
 from pincite.wiring.registry import BUNDLE, export_formats
 
@@ -305,7 +305,7 @@ async def delete(run_id: str, engine: CallersEngine) -> None:
 async def run_json(service: Service, engine: Engine, record: RunRecord) -> dict[str, Any]:
     """A single run as it is sent: how far it is, and what became of its webhooks."""
     hooks = await (await engine.server_services()).memory.webhooks(record.run_id)
-    told = [{name: getattr(hook, name) for name in ("url", "status", "tries", "detail")} for hook in hooks]
+    told = [shape_json(shapes.WebhookState, hook) for hook in hooks]
     progress = service.progress(record.run_id)
     more = {"webhooks": told, "progress": None if progress is None else progress.as_dict()}
     return {**plain_run(record), **{name: value for name, value in more.items() if value}}
@@ -313,16 +313,8 @@ async def run_json(service: Service, engine: Engine, record: RunRecord) -> dict[
 
 def plain_run(record: RunRecord) -> dict[str, Any]:
     """A run as it is sent in a list."""
-    return {
-        "id": record.run_id,
-        "status": str(record.status),
-        "question": record.question,
-        "created_at": to_json(record.created_at, outside=True),
-        "updated_at": to_json(record.updated_at, outside=True),
-        "reason": record.reason,
-        "usage": to_json(record.usage, outside=True),
-        **({"metadata": record.inputs["metadata"]} if record.inputs.get("metadata") else {}),
-    }
+    named = {"metadata": record.inputs["metadata"]} if record.inputs.get("metadata") else {}
+    return shape_json(shapes.Run, record, id=record.run_id) | named
 
 
 async def _stream(

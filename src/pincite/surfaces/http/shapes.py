@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pincite.domain.codec import utc_moment, utc_text
+from pincite.domain.codec import to_json, utc_moment, utc_text
 from pincite.domain.errors import InvalidInput
 
 Ref = dict[int | str, dict[str, Any]]
@@ -309,6 +309,14 @@ def streamed(what: str) -> Ref:
 
 def _files(kinds: tuple[str, ...]) -> dict[str, Any]:
     return {kind: {"schema": {"type": "string"}} for kind in kinds}
+
+
+def shape_json(shape: type[BaseModel], value: object, **otherwise: object) -> dict[str, Any]:
+    """The members that a shape always has as they are sent: the value's of those names, or what is said otherwise."""
+    names = (name for name, field in shape.model_fields.items() if field.is_required())
+    return {
+        name: otherwise[name] if name in otherwise else to_json(getattr(value, name), outside=True) for name in names
+    }
 
 
 # A cursor of ours has under 100 characters.

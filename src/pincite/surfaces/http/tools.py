@@ -19,7 +19,7 @@ from pincite.surfaces.errors import http_status
 from pincite.surfaces.http import shapes
 from pincite.surfaces.http.responses import PlainJson, answer
 from pincite.surfaces.http.service import CallersEngine, Scope, budget_of, engine_of, files_of, is_multipart
-from pincite.surfaces.http.shapes import PAGE_UNREADABLE, cursor_after, published, read_cursor, shaped
+from pincite.surfaces.http.shapes import PAGE_UNREADABLE, cursor_after, published, read_cursor, shape_json, shaped
 from pincite.surfaces.requests import body_of, request_of, summary_json
 from pincite.wiring.checking import check_stored_report
 
@@ -190,21 +190,8 @@ async def snapshot(
 
 def snapshot_json(stored: Snapshot, document: Document | None) -> dict[str, Any]:
     """A capture as it is sent: where, when and how it was taken, and what was read out of it."""
-    names = ("snapshot_id", "url", "final_url", "canonical_url", "status", "content_type", "body_sha256", "fetched_at")
-    more = ("via", "robots", "usage_signals", "redirects", "note")
-    members = {name: to_json(getattr(stored, name), outside=True) for name in (*names, *more)}
-    return {
-        **members,
-        "size_bytes": len(stored.body),
-        "document": None if document is None else _document_json(document),
-    }
-
-
-def _document_json(document: Document) -> dict[str, Any]:
-    names = ("document_id", "extractor", "version", "title", "byline", "site_name", "language", "published_at")
-    members = {name: to_json(getattr(document, name), outside=True) for name in names}
-    more = {name: to_json(getattr(document, name), outside=True) for name in ("outline", "structure")}
-    return {**members, **more, "text": document.text}
+    read = None if document is None else shape_json(shapes.StoredDocument, document)
+    return shape_json(shapes.StoredSnapshot, stored, size_bytes=len(stored.body), document=read)
 
 
 @router.get("/log", tags=["log"], name="show", response_model=None, responses=shaped(shapes.LogPage))
