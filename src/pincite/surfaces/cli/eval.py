@@ -111,14 +111,11 @@ def add(
     as_json: options.Json = False,
 ) -> None:
     """Fetch a judge (then: --judge NAME) or a reranker: its files at one commit, each compared with its hash."""
+    from pincite.settings import load_settings
+    from pincite.wiring.judging import add_judge_model
 
-    async def job() -> "JudgeModel":
-        from pincite.settings import load_settings
-        from pincite.wiring.judging import add_judge_model
-
-        return await add_judge_model(load_settings({"home": home}), name, revision=revision, on_progress=print_note)
-
-    model = run_async(job)
+    settings = load_settings({"home": home})
+    model = run_async(lambda: add_judge_model(settings, name, revision=revision, on_progress=print_note))
     if as_json:
         print_value(model)
         return

@@ -232,12 +232,8 @@ PAGE_STATES = {
 }
 
 
-def render_run(view: "RunView") -> str:
+def run_lines(view: "RunView") -> Iterator[str]:
     """The run as indented text, ending in its time and counts."""
-    return "\n".join(_lines(view))
-
-
-def _lines(view: "RunView") -> Iterator[str]:
     record = view.record
     yield f"{record.run_id}  {record.status}{f' ({reason_text(record.reason)})' if record.reason else ''}"
     yield f"{record.question}"
@@ -332,12 +328,8 @@ def trace_json(record: "RunRecord", events: Sequence[Event], calls: "Sequence[Ca
     }
 
 
-def render_trace(record: "RunRecord", events: Sequence[Event], calls: "Sequence[CallRecord]") -> str:
+def trace_lines(record: "RunRecord", events: Sequence[Event], calls: "Sequence[CallRecord]") -> Iterator[str]:
     """The tree as indented text."""
-    return "\n".join(_trace_lines(record, events, calls))
-
-
-def _trace_lines(record: "RunRecord", events: Sequence[Event], calls: "Sequence[CallRecord]") -> Iterator[str]:
     total_s = _duration_ms(record, events) / 1000
     yield f"{record.run_id}  {record.status}  {total_s:.1f} s  {usd_text(record.usage.cost_usd)}  {record.question}"
     if record.request_id:

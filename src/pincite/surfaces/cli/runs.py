@@ -61,7 +61,7 @@ def show(
 ) -> None:
     """Print what a run planned, searched, read, claimed and spent."""
     from pincite.domain.codec import to_json
-    from pincite.surfaces.cli.progress import render_run
+    from pincite.surfaces.cli.progress import run_lines
     from pincite.surfaces.requests import part_json
 
     def view() -> "RunView":
@@ -79,7 +79,7 @@ def show(
             event["type"] = event_name(EventType(str(event["type"])), event_names)
         print_json(shown)
     else:
-        print_text(render_run(view()))
+        print_text("\n".join(run_lines(view())))
 
 
 def _show_trace(run_id: str, home: Path | None, *, as_json: bool) -> None:
@@ -87,13 +87,13 @@ def _show_trace(run_id: str, home: Path | None, *, as_json: bool) -> None:
         view = await engine.view(run_id)
         return view, await engine.calls(view.record.run_id)
 
-    from pincite.surfaces.cli.progress import render_trace, trace_json
+    from pincite.surfaces.cli.progress import trace_json, trace_lines
 
     view, calls = with_engine(traced, {"home": home})
     if as_json:
         print_json(trace_json(view.record, view.events, calls))
     else:
-        print_text(render_trace(view.record, view.events, calls))
+        print_text("\n".join(trace_lines(view.record, view.events, calls)))
 
 
 @app.command()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pincite.domain.library import IndexReport, Skipped
     from pincite.domain.records import LoggedCall
     from pincite.engine import Engine
-    from pincite.wiring.scopes import Expired, Removed
+    from pincite.wiring.scopes import Expired
 
 # A screenful; `pincite doctor` counts them all.
 SKIPPED_SHOWN = 20
@@ -181,13 +181,10 @@ def delete(
         print_note("Nothing was removed.")
         raise typer.Abort
 
-    async def job() -> "Removed":
-        from pincite.settings import load_settings
-        from pincite.wiring.scopes import delete_scope
+    from pincite.settings import load_settings
+    from pincite.wiring.scopes import delete_scope
 
-        return await delete_scope(load_settings({"home": home, "scope": user}))
-
-    went = run_async(job)
+    went = run_async(lambda: delete_scope(load_settings({"home": home, "scope": user})))
     counts = {"rows": went.rows, "cache_entries": went.cache_entries, "calls": went.logged_calls}
     said = f"Removed {went.rows} rows, {went.cache_entries} cached answers and {went.logged_calls} logged calls."
     print_result({"scope": user, **counts}, said, as_json=as_json)

@@ -104,13 +104,6 @@ class KeyRing:
             raise NotFound(f"there is no active key named {name!r}")
         self.refresh()
 
-    def scope_of(self, secret: str | None) -> str:
-        """The scope that `secret` opens; without any key in the home everybody is the local user.
-
-        Errors: Unauthorized (no key given, or not one of these).
-        """
-        return self.key_of(secret).scope if self.needed else LOCAL_SCOPE
-
     def key_of(self, secret: str | None) -> ApiKey:
         """The active key that `secret` is. Errors: Unauthorized (no key given, or not one of these)."""
         wanted = key_digest(secret or "")

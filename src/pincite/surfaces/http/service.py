@@ -275,11 +275,6 @@ def secret_of(request: Request) -> str | None:
     return header[7:].strip() if header[:7].lower() == "bearer " else request.headers.get("x-api-key")
 
 
-def scope_of(request: Request) -> str:
-    """The scope of the caller by the key sent. Errors: Unauthorized."""
-    return service_of(request).keys.scope_of(secret_of(request))
-
-
 async def admitted(request: Request) -> str:
     """The scope of the caller, whose request is counted. Errors: Unauthorized, RateLimited."""
     return await service_of(request).admit(request, secret_of(request))

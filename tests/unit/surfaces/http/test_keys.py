@@ -169,7 +169,7 @@ def test_keys_are_made_listed_and_revoked(tmp_path: Path, capsys: pytest.Capture
     home = ["--home", str(tmp_path)]
     assert run(["keys", "create", "one", "--rate", "30", "--daily-usd", "2.50", *home]) == 0
     secret = capsys.readouterr().out.strip()
-    assert KeyRing(tmp_path).scope_of(secret) == "one"
+    assert KeyRing(tmp_path).key_of(secret).scope == "one"
     assert KeyRing(tmp_path).key_of(secret).daily_cap_usd == Decimal("2.50")
     assert run(["keys", "list", *home]) == 0
     listed = capsys.readouterr().out
