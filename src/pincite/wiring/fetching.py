@@ -124,12 +124,7 @@ async def build_intake(settings: Settings, clock: Clock, kept: ResourcePool, sto
 class _Network:
     """The parts that all backends on the network share: one policy, one resolver, one line at each host."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        clock: Clock,
-        stores: Stores,
-    ) -> None:
+    def __init__(self, settings: Settings, clock: Clock, stores: Stores) -> None:
         from pincite.fetch.client import GuardedClient
         from pincite.fetch.limits import FetchLimits
         from pincite.fetch.politeness import HostTurns
@@ -177,13 +172,7 @@ class _Network:
         self._turns = HostTurns(SharedLimiter(buckets, clock, default=(rate,)), breaker, self._limits)
 
     @classmethod
-    async def open(
-        cls,
-        settings: Settings,
-        clock: Clock,
-        kept: ResourcePool,
-        stores: Stores,
-    ) -> _Network:
+    async def open(cls, settings: Settings, clock: Clock, kept: ResourcePool, stores: Stores) -> _Network:
         made = cls(settings, clock, stores)
         await kept.open(made.client)
         return made

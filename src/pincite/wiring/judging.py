@@ -23,7 +23,7 @@ from pincite.runtime.concurrency import ResourcePool
 from pincite.runtime.system import install_extra
 from pincite.settings import Settings
 from pincite.wiring.models import recorded_models
-from pincite.wiring.registry import JUDGES, load
+from pincite.wiring.registry import JUDGES, is_place, load
 
 if TYPE_CHECKING:
     from pincite.judges.wrappers import GuardedJudge
@@ -105,7 +105,7 @@ class Judges:
             if not infos and name == MODEL:
                 raise _bad("judge = 'model', but the verifier has no language model", "Set one: --llm PROVIDER:NAME.")
             return JudgePart(infos[0].name) if infos else None
-        if "://" in name or _is_folder(name) or (settings.home / FOLDER / name).is_dir() or name in JUDGES:
+        if is_place(name) or (settings.home / FOLDER / name).is_dir() or name in JUDGES:
             return JudgePart((adapter := await self._adapter(name, settings)).name, adapter)
         if ":" not in name and not settings.llm_base_url:
             raise _bad(
@@ -192,10 +192,6 @@ def _vet_cascade(parts: Sequence[JudgePart], setting: str) -> None:
         )
 
 
-def _is_folder(name: str) -> bool:
-    return name.startswith((".", "~")) or "/" in name or "\\" in name
-
-
 def _adapter(place: str, settings: Settings, clock: Clock) -> "GuardedJudge":
     from pincite.judges.wrappers import GuardedJudge
     from pincite.runtime.breaker import BreakerRules, MemoryBreaker
@@ -210,12 +206,12 @@ def _unguarded(place: str, settings: Settings) -> Judge:
         key = settings.judge_api_key
         limits = read_thresholds(settings.home, name_of(place))
         return HttpJudge(place, api_key=key.get_secret_value() if key else None, thresholds=limits)
-    if not _is_folder(place) and not (settings.home / FOLDER / place).is_dir():
+    if not is_place(place) and not (settings.home / FOLDER / place).is_dir():
         installed: Judge = load(JUDGES, place, "judge")(read_thresholds(settings.home, place))
         return installed
     from pincite.judges.onnx import OnnxJudge
 
-    folder = Path(place).expanduser() if _is_folder(place) else settings.home / FOLDER / place
+    folder = Path(place).expanduser() if is_place(place) else settings.home / FOLDER / place
     name = folder.resolve().name
     judge = OnnxJudge(folder, name=name, thresholds=read_thresholds(settings.home, name))
     if find_spec("onnxruntime") is None or find_spec("tokenizers") is None:

@@ -23,7 +23,7 @@ from pincite.domain.reasons import plural
 from pincite.ports import Embedder, Extractor, Reranker
 from pincite.runtime.concurrency import ResourcePool
 from pincite.settings import Settings
-from pincite.wiring.registry import EMBEDDERS, RERANKERS, load
+from pincite.wiring.registry import EMBEDDERS, RERANKERS, is_place, load
 from pincite.wiring.sources import Sources, bundled_vectors, is_bundled, remember_library
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _kept(name: str, file: Path, api_key: str | None) -> "KeptVectors":
 @cache
 def _embedder(name: str, api_key: str | None) -> Embedder:
     """The embedder of this process: its model is loaded once, at the first text."""
-    if _is_place(name):
+    if is_place(name):
         from pincite.embeddings.endpoint import EndpointEmbedder
         from pincite.embeddings.local import CentredEmbedder, FolderEmbedder
 
@@ -120,19 +120,14 @@ def _reranker(name: str, api_key: str | None, home: Path) -> Reranker:
 
         return EndpointReranker(name, api_key=api_key)
     fetched = home / FOLDER / name
-    if _is_place(name) or fetched.is_dir():
+    if is_place(name) or fetched.is_dir():
         from pincite.embeddings.local import FolderReranker
 
-        folder = Path(name).expanduser() if _is_place(name) else fetched
+        folder = Path(name).expanduser() if is_place(name) else fetched
         verify_files(folder)
         return FolderReranker(folder)
     made: Reranker = load(RERANKERS, name, "reranker")()
     return made
-
-
-def _is_place(name: str) -> bool:
-    """Whether a folder or an address is meant, and not a name that a package registered."""
-    return "/" in name or "\\" in name or name.startswith((".", "~"))
 
 
 def _texts_of_many_kinds() -> list[str]:

@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import cached_property
 from importlib.util import find_spec
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final, get_args
@@ -216,7 +217,6 @@ class CallLog:
         self._clock = clock
         self._database = database
         self._log: ToolLog | None = None
-        self._stored: TableToolLog | None = None
         self._moved = False
         self._mask = mask_of(settings)
 
@@ -263,9 +263,8 @@ class CallLog:
         session_id: str | None = None,
     ) -> tuple[LoggedCall, ...]:
         """The newest calls first, those that runs made among them; `before` is time and id of a call."""
-        store = self._store()
         found = await anyio.to_thread.run_sync(
-            lambda: store.read(limit, before=before, tool=tool, run_id=run_id, session_id=session_id)
+            lambda: self._store.read(limit, before=before, tool=tool, run_id=run_id, session_id=session_id)
         )
         made: list[tuple[str, CallRecord]] = []
         if session_id is None and run_id is None:
@@ -278,13 +277,13 @@ class CallLog:
 
     async def forget_run(self, run_id: str) -> None:
         """Remove what is kept of a run."""
-        await anyio.to_thread.run_sync(self._store().forget, run_id)
+        await anyio.to_thread.run_sync(self._store.forget, run_id)
 
     async def forget_all(self) -> int:
         """Remove every call of the scope; how many went."""
         self.close()
         self._log = None
-        return await anyio.to_thread.run_sync(self._store().forget)
+        return await anyio.to_thread.run_sync(self._store.forget)
 
     def close(self) -> None:
         """Write what is waiting."""
@@ -293,15 +292,11 @@ class CallLog:
 
     def _opened(self) -> ToolLog:
         if self._log is None:
-            self._log = ToolLog(self._store().write)
+            self._log = ToolLog(self._store.write)
         return self._log
 
+    @cached_property
     def _store(self) -> "TableToolLog":
-        if self._stored is None:
-            self._stored = self._made_store()
-        return self._stored
-
-    def _made_store(self) -> "TableToolLog":
         from pincite.storage.tool_log import FILE_NAME, TableToolLog, file_log
 
         keep = timedelta(days=self._settings.log_keep_days)

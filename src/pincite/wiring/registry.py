@@ -119,3 +119,8 @@ def load(registry: Mapping[str, str], name: str, what: str) -> Any:  # a class o
         raise InvalidInput(f"there is no {what} {name!r}", hint=f"Known: {', '.join(registry)}.")
     module, _, attribute = registry[name].partition(":")
     return getattr(importlib.import_module(module), attribute)
+
+
+def is_place(name: str) -> bool:
+    """Whether a folder or an address is meant, and not a name that a package registered."""
+    return "/" in name or "\\" in name or name.startswith((".", "~"))

@@ -1,7 +1,7 @@
 """`pincite eval` and `pincite models`: how well settings and judges do where the answers are known."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -142,6 +142,7 @@ HERE = "these settings"
 JUDGE = "judge"
 
 
+@options.configured("source", "llm", "judge", "profile", "home")
 def evaluate(
     questions: Annotated[
         Path | None,
@@ -154,10 +155,8 @@ def evaluate(
     library: Annotated[
         list[Path] | None, typer.Option("--library", help="Ask over this folder, file or archive (repeatable).")
     ] = None,
-    source: options.Source = None,
-    llm: options.Llm = None,
-    judge: options.Judge = None,
-    profile: options.Profile = None,
+    *,
+    settings: dict[str, object],
     against: Annotated[
         list[str] | None,
         typer.Option("--against", metavar="NAME=VALUE", help="Ask all again with this setting, too, and compare."),
@@ -169,23 +168,15 @@ def evaluate(
     fit: Annotated[
         bool, typer.Option("--fit", help="With `judge`: fit the thresholds of its probabilities and keep them.")
     ] = False,
-    home: options.Home = None,
     as_json: options.Json = False,
 ) -> None:
     """Ask questions with known answers; print facts told, refusals, proofs, time and cost. Or measure the judge."""
     if questions is not None and str(questions) == JUDGE:
-        evaluate_judge({"llm": llm, "judge": judge, "profile": profile, "home": home}, data, fit=fit, as_json=as_json)
+        evaluate_judge({**settings, "source": None}, data, fit=fit, as_json=as_json)
         return
-    named = [*(options.joined(source) or ()), *(f"local:{path}" for path in library or ())]
-    if questions is None and not named:
-        named = ["bundled"]  # what the questions that ship are about
-    settings: dict[str, object] = {
-        "source": tuple(named) or None,
-        "llm": llm,
-        "judge": judge,
-        "profile": profile,
-        "home": home,
-    }
+    named = (*cast("tuple[str, ...]", settings["source"] or ()), *(f"local:{path}" for path in library or ()))
+    # Without any: what the questions that ship are about.
+    settings["source"] = named or (("bundled",) if questions is None else None)
 
     async def job() -> "dict[str, Figures]":
         from pincite.evaluation.questions import read_questions

@@ -258,6 +258,7 @@ def writable_home(home: Path | None) -> Path | None:
     return kept
 
 
+@options.configured("source", "profile", "home")
 def batch(
     file: Annotated[Path, typer.Argument(help="JSON lines: a question as text, or {id, question, urls, ...}.")],
     output: Annotated[
@@ -265,22 +266,15 @@ def batch(
     ] = None,
     slots: Annotated[int, typer.Option(min=1, max=64, help="Questions at a time.")] = 2,
     queue: Annotated[bool, typer.Option("--queue", help="Leave them to `pincite worker` and wait for it.")] = False,
-    source: options.Source = None,
-    profile: options.Profile = None,
+    *,
+    settings: dict[str, object],
     max_cost: Annotated[float | None, typer.Option(help="US dollars for each question at most.")] = None,
     deadline: Annotated[float | None, typer.Option(help="Seconds for each question at most.")] = None,
-    home: options.Home = None,
     as_json: options.Json = False,
 ) -> None:
     """Answer a file of questions; started again it goes on where it was."""
     to = output or file.with_name(file.stem + ".answers.jsonl")
-    overrides = {
-        "source": options.joined(source),
-        "profile": profile,
-        "max_cost_usd": max_cost,
-        "deadline_s": deadline,
-        "home": home,
-    }
+    overrides = {**settings, "max_cost_usd": max_cost, "deadline_s": deadline}
     shown = [-1]
 
     def print_progress(progress: "BatchProgress") -> None:
