@@ -119,22 +119,22 @@ class Archive:
 
     async def newest_report(self, run_id: str) -> Report | None:
         """The newest version of a run's report, or None while it has none. Errors: RunNotFound."""
-        record = await self.run(run_id)
-        return await (await self._parts.runs()).get_report(record.run_id)
+        return await (await self._parts.runs()).get_report((await self.run(run_id)).run_id)
 
     async def report(self, run_id: str) -> Report:
         """The newest version of a run's report.
 
         Errors: RunNotFound, InsufficientEvidence (the run has none; resume it).
         """
-        view = await self.view(run_id)
-        if view.report is None:
+        record = await self.run(run_id)
+        found = await (await self._parts.runs()).get_report(record.run_id)
+        if found is None:
             raise InsufficientEvidence(
-                f"run {view.record.run_id} has no report: it is {view.record.status}",
+                f"run {record.run_id} has no report: it is {record.status}",
                 reason="no_report",
-                hint=f"pincite runs resume {view.record.run_id}",
+                hint=f"pincite runs resume {record.run_id}",
             )
-        return view.report
+        return found
 
     async def reading(self, document_id: str) -> Document | Excerpts | None:
         """The text that quotes were cut from, what is kept of it, or None when nothing is (any more)."""

@@ -25,6 +25,8 @@ from pincite.domain.ids import new_request_id, new_run_id
 from pincite.domain.records import RunRecord
 from pincite.domain.search import Query
 from pincite.settings import Settings, load_settings
+from pincite.wiring.fetching import paid_for, scrape_usd
+from pincite.wiring.searching import lane_of
 from pincite.wiring.sources import resolve_sources
 
 if TYPE_CHECKING:
@@ -152,7 +154,7 @@ class Engine(Archive):
             search = await self._parts.search()
             found = await search.search(
                 asked,
-                priority=self._parts.lane if lane is None else LANES[lane],
+                priority=lane_of(self.settings) if lane is None else LANES[lane],
                 spending=capped(spending or self._parts.account, cap),
                 context=context,
             )
@@ -172,8 +174,8 @@ class Engine(Archive):
         """
         asked = FetchRequest(request) if isinstance(request, str) else request
         with self._parts.log.noted("fetch", {"url": asked.url}) as note:
-            fetch = await self._parts.fetch()
-            page = await self._parts.paid_for(asked, fetch, spending)
+            account, price = spending or self._parts.account, scrape_usd(self.settings)
+            page = await paid_for(asked, await self._parts.fetch(), account, price)
             note.outcome = _outcome(page.info.cache)
             return await self._finished_page(asked, page, note, spending)
 
@@ -492,7 +494,7 @@ class Engine(Archive):
         )
         await (await self._parts.runs()).create(record)
         if run_options.for_workers:
-            await self._parts.offer_runs()
+            await self._parts.shared.offer_runs(self.settings.scope)
         return record.run_id
 
     async def resume(
@@ -515,12 +517,12 @@ class Engine(Archive):
     async def queue(self, run_id: str, *, priority: int = 0) -> bool:
         """Have a stored run, also an ended one, wait for a worker; False where one has it. Errors: RunNotFound."""
         queued = await (await self._parts.runs()).queue(await self._resolve(run_id), priority)
-        await self._parts.offer_runs()
+        await self._parts.shared.offer_runs(self.settings.scope)
         return queued
 
     async def queue_counts(self) -> QueueCounts:
         """Runs of all scopes that wait or are in work, as numbers."""
-        return await self._parts.queue_counts()
+        return await self._parts.shared.queue_counts()
 
     async def work_on(self, run_id: str, *, at_most: int, on_event: OnEvent | None = None) -> RunStatus | None:
         """How a run ended that was offered to workers; None when there was nothing to do (`RunStore.claim`).

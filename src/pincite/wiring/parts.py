@@ -24,8 +24,6 @@ from pincite.wiring.fetching import (
     OFFLINE,
     build_fetch,
     page_reading,
-    paid_for,
-    scrape_usd,
     stored_documents,
     url_policy,
     web_archive,
@@ -105,7 +103,7 @@ class Parts(OpenStores):
         from pincite.wiring.server import ServerServices, build_webhooks
 
         storage, notes = await self._storage(), (await self._common()).notes
-        database = (await self._shared.storage()).database
+        database = (await self.shared.storage()).database
         hooks = await build_webhooks(self.settings, self.clock, self._kept, database)
         buckets = None if notes is None else notes.buckets
         return ServerServices(storage.server_memory, hooks, database, self.clock, buckets)
@@ -135,11 +133,6 @@ class Parts(OpenStores):
     def ranker(self) -> PassageRanker:
         """What ranks the passages of pages, with what the libraries know of theirs."""
         return ranker_of(self.settings, self._libraries)
-
-    @property
-    def lane(self) -> int:
-        """The lane of searches outside of runs."""
-        return lane_of(self.settings)
 
     @cached_property
     def account(self) -> BudgetSpending:
@@ -327,10 +320,6 @@ class Parts(OpenStores):
         sink.request_id = record.request_id or None
         return sink
 
-    async def paid_for(self, request: FetchRequest, fetch: Fetch, spending: Spending | None = None) -> FetchResult:
-        """The page, paid from the caller's account or the engine's."""
-        return await paid_for(request, fetch, spending or self.account, scrape_usd(self.settings))
-
     async def given(self, data: bytes, request: FetchRequest, *, name: str, content_type: str) -> FetchResult:
         """A file that was handed over, read in the sandbox and stored. Errors: as `fetch` about the body."""
         from pincite.fetch.captures import given_file
@@ -441,7 +430,7 @@ class Parts(OpenStores):
 
         settings, clock = self.settings, self.clock
         snapshots, stores, cache = (await self._storage()).snapshots, await self._page_stores(), await self._cache()
-        signer = await signer_of(settings, clock, (await self._shared.storage()).database)
+        signer = await signer_of(settings, clock, (await self.shared.storage()).database)
         team = await self._kept.open(team_cache(settings, clock)) if settings.team_scope else None
         return Sharing(settings, clock, snapshots, stores, cache, signer, team)
 
@@ -464,7 +453,7 @@ class Parts(OpenStores):
                     self.clock,
                     self._kept,
                     libraries=opened,
-                    extractor=self._shared.readers,
+                    extractor=self.shared.readers,
                     library_extractor=IndexedReadings(opened, BytesExtractor()),
                     stores=await self._page_stores(),
                     peers=await self._asked_peers(),

@@ -147,7 +147,7 @@ class OpenStores:
     def __init__(self, settings: Settings, shared: Shared, stores: ResourcePool) -> None:
         self.settings = settings
         self.clock = shared.clock
-        self._shared = shared
+        self.shared = shared
         self._stores = stores
 
     async def runs(self) -> RunStore:
@@ -165,7 +165,7 @@ class OpenStores:
     @once
     async def _storage(self) -> "ScopedStorage":
         """The database, opened when it is first needed: a search of what is cached never loads its library."""
-        return (await self._shared.storage()).scope(self.settings.scope)
+        return (await self.shared.storage()).scope(self.settings.scope)
 
     async def _common_storage(self) -> "ScopedStorage | None":
         """The database where limits and answers may be shared through it; None for the file of one home."""
@@ -175,7 +175,7 @@ class OpenStores:
     async def _cache(self) -> "CountedCache":
         from pincite.storage.cache import opened_cache
 
-        storage, redis, settings = await self._common_storage(), await self._shared.redis(), self.settings
+        storage, redis, settings = await self._common_storage(), await self.shared.redis(), self.settings
         own: CountedCache | None = storage.cache() if storage is not None else None
         if own is None:
             own = await self._stores.open(opened_cache(settings.home / CACHE_NAME, settings.scope, self.clock))
@@ -184,7 +184,7 @@ class OpenStores:
     @once
     async def _common(self) -> Common:
         """What all processes share about the engines. In one home that is a small file, opened by the first call."""
-        storage, redis = await self._common_storage(), await self._shared.redis()
+        storage, redis = await self._common_storage(), await self.shared.redis()
         shared = common_in_database(storage, self.clock) if storage is not None else None
         own = shared or await common_in_home(self.settings.home, self.clock, self._stores)
         return own if redis is None else common_in_redis(redis, own, self.clock)
@@ -194,7 +194,7 @@ class OpenStores:
         from pincite.storage.home_files import DATABASE_NAME
         from pincite.storage.pages import HomePages
 
-        cache, redis, common = await self._cache(), await self._shared.redis(), await self._common_storage()
+        cache, redis, common = await self._cache(), await self.shared.redis(), await self._common_storage()
         home = HomePages(self.settings.home / DATABASE_NAME, self.settings.scope, self.clock)
         if common is not None or made_once(self, "_storage") is not None or not await home.is_current():
             return Stores(await self._storage(), cache, redis, common)
@@ -215,15 +215,7 @@ class OpenStores:
     @property
     def leaves_runs_to_workers(self) -> bool:
         """Whether this process should queue its runs instead of executing them."""
-        return self._shared.is_on_server and find_spec("procrastinate") is not None
-
-    async def queue_counts(self) -> QueueCounts:
-        """Runs of all scopes that wait or are in work, as numbers."""
-        return await self._shared.queue_counts()
-
-    async def offer_runs(self) -> int:
-        """Have workers look at the runs of this scope that wait. Errors: ExtraNotInstalled, StorageUnavailable."""
-        return await self._shared.offer_runs(self.settings.scope)
+        return self.shared.is_on_server and find_spec("procrastinate") is not None
 
     async def cache_stats(self) -> CacheStats:
         """What is kept for a while."""
