@@ -98,8 +98,8 @@ class Execution:
         # Of a run that somebody asked for by name: broken off here, it has ended.
         report = await self._execute(runs, record, lease, listener, handoff or (lambda: False))
         settings = thawed_settings(self._settings, record.inputs.get("settings"))
-        if not covers(report, settings):
-            raise coverage_not_met(report, settings)
+        if (unmet := coverage_not_met(report, settings)) is not None:
+            raise unmet
         return report
 
     async def calling(
@@ -197,8 +197,9 @@ class Execution:
                 error.hint = _GOES_ON.format(run_id=record.run_id)
             raise
         with anyio.CancelScope(shield=True):
-            unmet = "" if covers(report, settings) else CoverageNotMet.default_reason
-            await runs.finish(record.run_id, record.epoch, FINAL_STATUS[report.status], unmet)
+            unmet = coverage_not_met(report, settings)
+            reason = "" if unmet is None else unmet.reason
+            await runs.finish(record.run_id, record.epoch, FINAL_STATUS[report.status], reason)
         seconds = parts.clock.monotonic_s() - started_s
         line("run ended", status=str(FINAL_STATUS[report.status]), seconds=round(seconds, 2))
         METER.add(telemetry.RUNS, 1, FINAL_STATUS[report.status])
@@ -238,16 +239,13 @@ async def _taken_over(runs: RunStore, record: RunRecord) -> RunFenced:
     return RunFenced(f"this process stood still, and another one took over run {record.run_id} and {did}", hint=hint)
 
 
-def covers(report: Report, settings: Settings) -> bool:
-    """Whether as many parts of the question are answered as the settings require."""
-    return settings.require_coverage is None or report.answered_share() >= settings.require_coverage
-
-
-def coverage_not_met(report: Report, settings: Settings) -> CoverageNotMet:
-    """The refusal, with the report that was made and stored."""
-    share = report.answered_share()
+def coverage_not_met(report: Report, settings: Settings) -> CoverageNotMet | None:
+    """The refusal of a report that was stored; None where as many parts are answered as the settings require."""
+    share, wanted = report.answered_share(), settings.require_coverage
+    if wanted is None or share >= wanted:
+        return None
     error = CoverageNotMet(
-        f"{share:.0%} of the question's parts are answered; {settings.require_coverage:.0%} were required",
+        f"{share:.0%} of the question's parts are answered; {wanted:.0%} were required",
         context={"run_id": report.run_id, "coverage": round(share, 3)},
     )
     error.report = report

@@ -155,11 +155,15 @@ def sentence(rule: Rule) -> str:
     return f"{note[0].upper()}{note[1:]}{': ' + ', '.join(missing) if missing else ''}."
 
 
+def plain_type(hint: Any) -> Any:
+    """The type of a member where it is given: `str` of `str | None`."""
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    return next(part for part in parts if part is not type(None))
+
+
 def _json_type(hint: Any, rule: Rule, door: str) -> Any:
     """The type of a member in JSON. A pattern is told here and held to by the request, which says what is wrong."""
-    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    optional = type(None) in parts
-    plain = next(part for part in parts if part is not type(None))
+    plain, optional = plain_type(hint), type(None) in get_args(hint)
     if rule.choices:
         plain = Literal[rule.choices]
     elif rule.pattern:

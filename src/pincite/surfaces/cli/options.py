@@ -4,15 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING
 from enum import StrEnum
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, Final, Union, get_args, get_origin
+from typing import Annotated, Any, Final, get_origin
 
 import typer
 
 from pincite.domain.errors import InvalidInput
 from pincite.domain.given import Rule, day, names
 from pincite.surfaces.cli.files import read_schema
-from pincite.surfaces.requests import described, sentence, with_arguments
+from pincite.surfaces.requests import described, plain_type, sentence, with_arguments
 
 Llm = Annotated[
     str | None,
@@ -125,7 +124,7 @@ def _request(kind: Any, members: Mapping[str, Any], typed: Mapping[str, Any], fi
         rule, hint, default = members[name]
         if value is None:
             continue
-        values[name] = _value(name, rule, _plain(hint), value) if value != default else value
+        values[name] = _value(name, rule, plain_type(hint), value) if value != default else value
         if isinstance(default, bool) and default:
             values[name] = not value  # a flag that switches off: --no-answer
     return kind(**values, **fixed)
@@ -152,7 +151,7 @@ def _value(name: str, rule: Rule, plain: Any, value: Any) -> Any:
 
 
 def _argument(name: str, rule: Rule, hint: Any, default: Any) -> tuple[Any, Any]:
-    plain = _plain(hint)
+    plain = plain_type(hint)
     help_ = WORDS.get(name) or sentence(rule)
     if default is MISSING:
         return Annotated[str, typer.Argument(help=help_)], MISSING
@@ -178,8 +177,3 @@ def _argument(name: str, rule: Rule, hint: Any, default: Any) -> tuple[Any, Any]
 
 def _flags(name: str, rule: Rule) -> tuple[str, ...]:
     return rule.flags or (f"--{name.replace('_', '-')}",)
-
-
-def _plain(hint: Any) -> Any:
-    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    return next(part for part in parts if part is not type(None))

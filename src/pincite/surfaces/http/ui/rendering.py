@@ -5,8 +5,7 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
-from importlib import resources
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -59,7 +58,7 @@ async def static(digest: str, name: str) -> Response:
     # An address of an earlier version is gone: served under it, another content would be kept for a year.
     if content is None or digest != _digest():
         raise NotFound("there is no such file")
-    return Response(content, media_type=_type_of(name), headers=_HEADERS)
+    return Response(content, media_type=TYPES[Path(name).suffix], headers=_HEADERS)
 
 
 @router.get("/favicon.ico")
@@ -70,28 +69,15 @@ async def favicon() -> Response:
 
 @cache
 def _files() -> dict[str, bytes]:
-    written = {"reasons.js": _reasons()}
-    return dict(sorted([*_walk(resources.files("pincite.surfaces.http.ui") / "static"), *written.items()]))
+    folder = Path(__file__).with_name("static")
+    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.suffix in TYPES}
+    return dict(sorted({"reasons.js": _reasons(), **{name: path.read_bytes() for name, path in found.items()}}.items()))
 
 
 def _reasons() -> bytes:
     """The words of `domain.reasons` as a module, so that the live page says what the others say."""
     tables = {name: getattr(reasons, name) for name in ("REASONS", "STATUSES", "FAMILIES")}
     return "".join(f"export const {name} = {json.dumps(table)};\n" for name, table in tables.items()).encode()
-
-
-def _walk(folder: Traversable, prefix: str = "") -> list[tuple[str, bytes]]:
-    found: list[tuple[str, bytes]] = []
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            found += _walk(entry, f"{prefix}{entry.name}/")
-        elif _type_of(entry.name):
-            found.append((f"{prefix}{entry.name}", entry.read_bytes()))
-    return found
-
-
-def _type_of(name: str) -> str:
-    return next((media_type for suffix, media_type in TYPES.items() if name.endswith(suffix)), "")
 
 
 @cache
