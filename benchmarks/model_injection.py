@@ -38,7 +38,7 @@ from pincite.research.state import Limits
 from pincite.runtime.system import SystemClock
 from pincite.settings import load_settings
 from pincite.testing.models import Seen, paragraph, said, section
-from pincite.wiring.roles import Run, RunServices, build_roles
+from pincite.wiring.roles import Run, build_roles
 
 CANARY = "CANARY-7F3A91"
 PAGE, REGISTRY = "https://varden.example/page", "https://lighthouse-registry.example/varden"
@@ -103,9 +103,9 @@ class World:
     async def ask(self, question: str, model: LanguageModel, *, given: bool = False) -> Report:
         settings = load_settings({"llm_api_key": CANARY, "max_rounds": 3}, environ={}, files=())
         limits, clock, ledger = Limits(budget=settings.budget), SystemClock(), ListLedger(settings.budget)
-        services = RunServices(self, self, self.stores.snapshots, self.stores.documents)
+        run = Run(self, self, self.stores.snapshots, self.stores.documents, ledger, self.events, clock, limits)
         service = ResearchService(
-            build_roles(settings, services, Run(ledger, self.events, clock, limits), model),
+            build_roles(settings, run, model),
             ledger=ledger,
             events=self.events,
             clock=clock,

@@ -42,7 +42,7 @@ from pincite.settings import Settings, load_settings
 from pincite.testing.models import FaithfulModel, Seen
 from pincite.text.tokens import terms
 from pincite.wiring.parts import Parts, open_parts
-from pincite.wiring.roles import Run, RunServices, build_roles
+from pincite.wiring.roles import Run, build_roles
 from pincite.wiring.sources import resolve_sources
 
 HONEST = "honest"
@@ -88,10 +88,10 @@ class Question:
         events, clock = ListEvents(), SystemClock()
         ledger = ListLedger(self.settings.budget, record=dict(self.record))
         fetch = Keeping(await self.parts.fetch(), self.stores)
-        services = RunServices(await self.parts.search(), fetch, self.stores.snapshots, self.stores.documents)
-        limits = Limits(budget=self.settings.budget)
+        limits, stores = Limits(budget=self.settings.budget), self.stores
+        run = Run(await self.parts.search(), fetch, stores.snapshots, stores.documents, ledger, events, clock, limits)
         service = ResearchService(
-            build_roles(self.settings, services, Run(ledger, events, clock, limits), model),
+            build_roles(self.settings, run, model),
             ledger=ledger,
             events=events,
             clock=clock,

@@ -233,16 +233,16 @@ class OpenLibraries:
 
         `settings` are those of the run that searches: it finds by meaning or not as it did when it was started.
         """
-        key = (path, (settings or self._settings).embeddings)
+        settings = settings or self._settings
+        key = (path, settings.embeddings)
         async with self._refreshing:
             if key not in self._refreshed:
-                library = await anyio.to_thread.run_sync(self._open, path, settings or self._settings)
+                library = await anyio.to_thread.run_sync(self._open, path, settings)
                 progress = _stop_when_cancelled if on_pages is None else _reporting(library.name, on_pages)
                 report = await anyio.to_thread.run_sync(library.refresh, progress)
                 # Only after pages were read can the vectors be missing that came with them.
                 if report.added and is_bundled(path):
-                    own = settings or self._settings
-                    await anyio.to_thread.run_sync(learn_shipped, vectors_of(own), embedder_name(own))
+                    await anyio.to_thread.run_sync(learn_shipped, vectors_of(settings), embedder_name(settings))
                 self._refreshed.add(key)
         return self._opened[key]
 

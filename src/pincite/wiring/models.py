@@ -135,12 +135,9 @@ async def open_models(settings: Settings, clock: Clock, kept: ResourcePool) -> L
 
 def model_names(model: LanguageModel | None) -> dict[str, Json]:
     """Which models serve each role, by name, for the record of a run."""
-    found: dict[str, Json] = {}
-    for role in ModelRole if model is not None else ():
-        names: list[Json] = [info.name for info in model.info(role)] if model is not None else []
-        if names:
-            found[str(role)] = names
-    return found
+    if model is None:
+        return {}
+    return {str(role): [info.name for info in infos] for role in ModelRole if (infos := model.info(role))}
 
 
 def recorded_models(names: Json) -> LanguageModel | None:

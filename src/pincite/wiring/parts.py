@@ -178,7 +178,7 @@ class Parts(OpenStores):
         from pincite.research.records import LibrarySurvey
         from pincite.research.service import ResearchService
         from pincite.wiring.judging import judge_of, parts_on_record
-        from pincite.wiring.roles import Run, RunServices, build_roles, limits_of
+        from pincite.wiring.roles import Run, build_roles, limits_of
 
         search: Search | None
         fetch: Fetch
@@ -204,21 +204,25 @@ class Parts(OpenStores):
             ledger = await storage.ledger(record, lease)
             search = within_budget(found, ledger, record.budget, priority=lane_of(settings, run=True))
         limits = limits_of(record, settings, over_web=bool(sources.providers))
-        run = Run(ledger, events, self.clock, limits, record.created_at)
-        model = recorded_models(record.inputs.get("models")) if from_record else await self.models(settings)
-        calls = None if model is None else run.calls(settings, model)
-        asked = parts_on_record(record.inputs.get("judge")) if from_record else await self._judges.parts(settings)
-        services = RunServices(
+        run = Run(
             search,
             fetch,
             storage.snapshots,
             storage.documents,
-            LibrarySurvey(known, ledger),
-            judge_of(asked, calls, lambda other: run.calls(settings, other), ledger),
-            ranker_of(settings, self._libraries),
+            ledger,
+            events,
+            self.clock,
+            limits,
+            survey=LibrarySurvey(known, ledger),
+            ranker=ranker_of(settings, self._libraries),
             keyless=record.inputs.get("keyless") is True,
+            at=record.created_at,
         )
-        roles = build_roles(settings, services, run, model, calls)
+        model = recorded_models(record.inputs.get("models")) if from_record else await self.models(settings)
+        calls = None if model is None else run.calls(settings, model)
+        asked = parts_on_record(record.inputs.get("judge")) if from_record else await self._judges.parts(settings)
+        judge = judge_of(asked, calls, lambda other: run.calls(settings, other), ledger)
+        roles = build_roles(settings, replace(run, judge=judge), model, calls)
         earlier = None
         if task.continues:
             from pincite.research.continuing import ContinuingAnalyst, earlier_run

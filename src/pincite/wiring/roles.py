@@ -34,33 +34,25 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class RunServices:
-    """What a run reaches the outside through, and where it keeps what it read.
+class Run:
+    """What one run reaches the outside through, where it keeps what it read, and what belongs to it alone.
 
-    `keyless` says that only engines without a key are asked, which answer a query in seconds.
+    `keyless` says that only engines without a key are asked, which answer a query in seconds. `at` is the time it was
+    begun, which judgements carry: the same when it is made again.
     """
 
     search: Search | None
     fetch: Fetch
     snapshots: SnapshotStore
     documents: DocumentStore
-    survey: LibrarySurvey | None = None
-    judge: Judge | None = None
-    ranker: "PassageRanker | None" = None
-    keyless: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What belongs to one run alone.
-
-    `at` is the time it was begun, which judgements carry: the same when it is made again.
-    """
-
     ledger: Ledger
     events: EventSink
     clock: Clock
     limits: Limits
+    survey: LibrarySurvey | None = None
+    judge: Judge | None = None
+    ranker: "PassageRanker | None" = None
+    keyless: bool = False
     at: datetime | None = None
 
     def calls(self, settings: Settings, model: LanguageModel) -> ModelCalls:
@@ -68,9 +60,7 @@ class Run:
         return recorded_calls(settings, model, self.ledger, self.events, self.clock, self.limits.budget)
 
 
-def build_roles(
-    settings: Settings, services: RunServices, run: Run, model: LanguageModel | None, calls: ModelCalls | None = None
-) -> Roles:
+def build_roles(settings: Settings, run: Run, model: LanguageModel | None, calls: ModelCalls | None = None) -> Roles:
     """The roles of one run; `calls` are the run's calls to the model, where somebody else makes some, too."""
     from pincite.research.extractive.analyst import ExtractiveAnalyst
     from pincite.research.extractive.planner import ExtractivePlanner
@@ -81,65 +71,65 @@ def build_roles(
 
     rules = Roles(
         planner=ExtractivePlanner(
-            survey=services.survey,
+            survey=run.survey,
             results_per_query=settings.results_per_query,
-            words_only=services.ranker is not None and services.ranker.words_only,
-            sparing=services.keyless,
+            words_only=run.ranker is not None and run.ranker.words_only,
+            sparing=run.keyless,
         ),
-        searcher=QuerySearcher(services.search, run.ledger, run.events, limits=run.limits),
+        searcher=QuerySearcher(run.search, run.ledger, run.events, limits=run.limits),
         reader=PageReader(
-            services.fetch,
-            services.snapshots,
-            services.documents,
+            run.fetch,
+            run.snapshots,
+            run.documents,
             run.ledger,
             run.events,
             limits=run.limits,
             domain_quality=settings.domain_quality,
         ),
-        analyst=ExtractiveAnalyst(services.ranker, max_domain_share=settings.max_domain_share),
-        verifier=ExtractiveVerifier(services.judge, run.at or run.clock.now()),
+        analyst=ExtractiveAnalyst(run.ranker, max_domain_share=settings.max_domain_share),
+        verifier=ExtractiveVerifier(run.judge, run.at or run.clock.now()),
         writer=ExtractiveWriter(),
         drafter=ExtractiveDrafter(run.events),
-        revalidator=_revalidator(settings, services, run),
+        revalidator=_revalidator(settings, run),
     )
     # After the roles that it uses: it searches and reads through this run's own.
     if run.limits.independent_share is not None:
-        rules = replace(rules, seconder=_seconder(rules, services, run))
+        rules = replace(rules, seconder=_seconder(rules, run))
     modelled = frozenset(role for role in RESEARCH_ROLES if model is not None and model.info(role))
     if model is None or not modelled:
         return rules
-    return _with_models(settings, rules, services, run, calls or run.calls(settings, model), modelled)
+    return _with_models(settings, rules, run, calls or run.calls(settings, model), modelled)
 
 
-def _seconder(rules: Roles, services: RunServices, run: Run) -> Seconder:
+def _seconder(rules: Roles, run: Run) -> Seconder:
     """Looks for second sources, where the settings want a share of the claims to have one."""
     from pincite.research.second_sources import SecondSources
 
     return SecondSources(
         rules.searcher,
         rules.reader,
-        services.judge,
+        run.judge,
         run.events,
         limits=run.limits,
-        ranker=services.ranker,
+        ranker=run.ranker,
         at=run.at or run.clock.now(),
     )
 
 
-def _revalidator(settings: Settings, services: RunServices, run: Run) -> "Revalidation | None":
+def _revalidator(settings: Settings, run: Run) -> "Revalidation | None":
     """Asks for old pages again before writing, where the settings name an age."""
     if settings.revalidate_after_h is None:
         return None
     from pincite.research.revalidation import Revalidation
 
     return Revalidation(
-        services.fetch,
-        services.snapshots,
-        services.documents,
+        run.fetch,
+        run.snapshots,
+        run.documents,
         run.ledger,
         run.events,
         run.clock,
-        services.judge,
+        run.judge,
         at=run.at or run.clock.now(),
         after=timedelta(hours=settings.revalidate_after_h),
         deadline_s=run.limits.fetch_deadline_s,
@@ -169,7 +159,7 @@ def limits_of(record: RunRecord, settings: Settings, *, over_web: bool) -> Limit
 
 
 def _with_models(
-    settings: Settings, rules: Roles, services: RunServices, run: Run, calls: ModelCalls, modelled: frozenset[ModelRole]
+    settings: Settings, rules: Roles, run: Run, calls: ModelCalls, modelled: frozenset[ModelRole]
 ) -> Roles:
     """The rules' roles with a model's beside them where one is set."""
     from pincite.research.extractive.verifier import ExtractiveVerifier
@@ -191,7 +181,7 @@ def _with_models(
     replacements, manuscript = Replacements(run.events, allowed=settings.llm_extractive_fallback), Manuscript()
     at = run.at or run.clock.now()
     # Outermost, so that a judge who is replaced is named in the report whoever asked him.
-    judge = None if services.judge is None else ToldJudge(services.judge, replacements)
+    judge = None if run.judge is None else ToldJudge(run.judge, replacements)
     roles = rules
     if ModelRole.PLANNER in modelled:
         planner = ModelPlanner(

@@ -200,7 +200,6 @@ def worker(
 
 async def stop_on_signal(stopping: "anyio.Event") -> None:
     """Set `stopping` at the first SIGTERM or Ctrl-C; leave the process at the second (runs survive that)."""
-    import os
     import signal
 
     import anyio

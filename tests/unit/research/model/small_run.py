@@ -18,7 +18,7 @@ from pincite.research.state import Limits
 from pincite.settings import load_settings
 from pincite.testing.clock import FrozenClock
 from pincite.testing.models import Seen, composed, said
-from pincite.wiring.roles import Run, RunServices, build_roles
+from pincite.wiring.roles import Run, build_roles
 
 PAGES = {
     "https://tower.test/varden": (
@@ -87,15 +87,13 @@ class Small:
         limits = Limits(budget=settings.budget)
         self.ledger.budget = settings.budget
         web, clock = SmallWeb(self.pages, dead=tuple(self.dead), snippets=self.dead), FrozenClock()
-        services = RunServices(
-            web, self.fetch or _Fetch(web, self.stores), self.stores.snapshots, self.stores.documents
-        )
-        run = Run(self.ledger, self.events, clock, limits)
+        stores, fetch = self.stores, self.fetch or _Fetch(web, self.stores)
+        run = Run(web, fetch, stores.snapshots, stores.documents, self.ledger, self.events, clock, limits)
         calls = None if model is None else run.calls(settings, model)
         judge = self.judge
         if judge is None and self.judged and model is not None and calls is not None and model.info(ModelRole.VERIFIER):
             judge = ModelJudge(calls, model.info(ModelRole.VERIFIER)[0].name)
-        roles = build_roles(settings, replace(services, judge=judge), run, model, calls)
+        roles = build_roles(settings, replace(run, judge=judge), model, calls)
         service = ResearchService(
             roles, ledger=self.ledger, events=self.events, clock=clock, limits=limits, run_id="run_small"
         )
