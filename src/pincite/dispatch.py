@@ -4,8 +4,6 @@ Who may work on a run is decided by the run's own row (lease and epoch, `storage
 twice and nothing is lost or done twice.
 """
 
-import heapq
-import itertools
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -20,7 +18,7 @@ from pincite.runtime.system import default_options, needing
 
 log = logging.getLogger(__name__)
 
-# Hints only: a run that is not in the heap is found by the next sweep of the database.
+# Hints only: a run that does not wait here is found by the next sweep of the database.
 _MAX_WAITING: Final = 10_000
 
 
@@ -28,19 +26,14 @@ class LocalDispatcher:
     """Implements `ports.Dispatcher`. What does not fit is dropped: the queue offers it again."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[int, int, Offer]] = []
-        self._known: set[tuple[str, str]] = set()
-        self._numbers = itertools.count()
+        self._waiting: dict[tuple[str, str], Offer] = {}
         self._news = anyio.Event()
 
     async def enqueue(self, offer: Offer) -> None:
         """Have this process look at the run; a second call while the first waits changes nothing."""
-        place = (offer.scope, offer.run_id)
-        if place in self._known or len(self._heap) >= _MAX_WAITING:
-            return
-        self._known.add(place)
-        heapq.heappush(self._heap, (-offer.priority, next(self._numbers), offer))
-        self._wake()
+        if len(self._waiting) < _MAX_WAITING:
+            self._waiting.setdefault((offer.scope, offer.run_id), offer)
+            self._wake()
 
     async def serve(self, work: Callable[[Offer], Awaitable[None]], slots: int, stopping: anyio.Event) -> None:
         """Give offers to `work`, so many at a time, until `stopping`; returns when the last one is done."""
@@ -53,12 +46,12 @@ class LocalDispatcher:
     async def _consume(self, work: Callable[[Offer], Awaitable[None]], stopping: anyio.Event) -> None:
         while not stopping.is_set():
             news = self._news
-            if not self._heap:
+            if not self._waiting:
                 await news.wait()
                 continue
-            _, _, offer = heapq.heappop(self._heap)
-            self._known.discard((offer.scope, offer.run_id))
-            await work(offer)
+            # Of equal priority the one that waits longest, which stands first.
+            place = max(self._waiting, key=lambda place: self._waiting[place].priority)
+            await work(self._waiting.pop(place))
 
     def _wake(self) -> None:
         self._news.set()

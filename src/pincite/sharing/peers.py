@@ -28,8 +28,6 @@ LIED_S: Final = 3_600.0
 # Questions to one peer at a time.
 AT_ONCE: Final = 8
 _PATH: Final = "/v1/shared/"
-# As in `fetch.service`: a smaller item is checked in less time than a thread takes to begin.
-_LARGE_BYTES: Final = 300_000
 log = logging.getLogger(__name__)
 
 
@@ -140,10 +138,7 @@ class Peers:
     async def _checked(self, peer: Peer, kind: Kind, key: str, data: bytes) -> Item | None:
         now = self._clock.now()
         try:
-            if len(data) < _LARGE_BYTES:
-                item = opened(data, peer.key, now)
-            else:
-                item = await anyio.to_thread.run_sync(opened, data, peer.key, now)
+            item = await anyio.to_thread.run_sync(opened, data, peer.key, now)
             if (item.statement.kind, item.statement.key) != (kind, key):
                 raise ShareRefused("a peer answered with another item than it was asked for", reason="other_item")
         except ShareRefused as refused:

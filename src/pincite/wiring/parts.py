@@ -263,7 +263,7 @@ class Parts(OpenStores):
         ledger = ledger or PassingLedger(self.settings.budget)
         if calls is None and any(part.judge is None and part.model is None for part in asked):
             calls = await self.calls(ledger)
-        return judge_of(asked, calls, lambda model: self._passing_calls(model, ledger), None)
+        return judge_of(asked, calls, lambda model: self._calls_on(model, ledger), None)
 
     async def judge_record(self, settings: Settings) -> list[Json]:
         """Who judges a run with these settings, for its record. Errors: as `judge`."""
@@ -285,14 +285,7 @@ class Parts(OpenStores):
         `ledger` says what was used, where that is asked for.
         """
         model = await self.models(self.settings)
-        if model is None:
-            return None
-        return self._passing_calls(model, ledger)
-
-    def _passing_calls(self, model: LanguageModel, ledger: Ledger | None) -> ModelCalls:
-        from pincite.runtime.ledger import PassingLedger
-
-        return self._calls_on(model, ledger or PassingLedger(self.settings.budget), self.settings.budget)
+        return None if model is None else self._calls_on(model, ledger)
 
     async def recorded_calls(self, record: RunRecord, lease: Lease | None) -> tuple[ModelCalls, Judge | None]:
         """Models and a judge whose calls are on the record of a run: owned under this lease, or answered from it alone.
@@ -314,8 +307,11 @@ class Parts(OpenStores):
         calls = self._calls_on(model, ledger, record.budget)
         return calls, judge_of(judges, calls, lambda other: self._calls_on(other, ledger, record.budget), ledger)
 
-    def _calls_on(self, model: LanguageModel, ledger: Ledger, budget: Budget) -> ModelCalls:
-        return recorded_calls(self.settings, model, ledger, NullSink(), self.clock, budget)
+    def _calls_on(self, model: LanguageModel, ledger: Ledger | None, budget: Budget | None = None) -> ModelCalls:
+        from pincite.runtime.ledger import PassingLedger
+
+        budget = budget or self.settings.budget
+        return recorded_calls(self.settings, model, ledger or PassingLedger(budget), NullSink(), self.clock, budget)
 
     async def events(self, record: RunRecord, topic: str) -> EventSink:
         """Where the run says what happened."""

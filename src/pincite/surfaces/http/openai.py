@@ -51,11 +51,7 @@ def question_of(messages: Objects) -> str:
     """The text of the last message of the user. Errors: InvalidTopic."""
     for message in reversed(messages):
         if message.get("role") == "user":
-            content = message.get("content")
-            if isinstance(content, str):
-                return content
-            parts = content if isinstance(content, list) else []
-            return "\n".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
+            return "\n".join(_texts(message))
     raise InvalidTopic("there is no user message to answer")
 
 
@@ -64,12 +60,16 @@ def instructions_of(messages: Objects, instructions: str | None = None) -> str:
     told = [instructions or ""]
     for message in messages:
         if message.get("role") in ("system", "developer"):
-            content = message.get("content")
-            parts = content if isinstance(content, list) else [{"text": content}]
-            told += [str(part.get("text") or "") for part in parts if isinstance(part, dict)]
+            told += _texts(message)
     # Wishes about the form; agents send system prompts of many pages, which are about other things. Chosen, not
     # measured.
     return "\n".join(text for text in told if text)[:2_000]
+
+
+def _texts(message: dict[str, Any]) -> list[str]:
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [{"text": content}]
+    return [str(part.get("text") or "") for part in parts if isinstance(part, dict)]
 
 
 def refuse_functions(tools: Objects | None) -> None:
