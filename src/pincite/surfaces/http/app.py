@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cache, partial
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
@@ -91,7 +92,7 @@ def create_app(
         return {"status": "ready"}
 
     assistants = Assistants(app)
-    install_document(app)
+    app.openapi = cache(partial(_document, app))  # type: ignore[method-assign]  # FastAPI's documented way
     # Added last, so that it is the outermost: nothing runs before it.
     app.add_middleware(Gate, hosts=hosts)
     return app
@@ -162,18 +163,6 @@ def operation_id(route: APIRoute) -> str:
     """A name for generated clients: the route's tag and function."""
     tag = str(route.tags[0]).split(": ")[-1].lower() if route.tags else "server"
     return f"{tag}_{route.name}"
-
-
-def install_document(app: FastAPI) -> None:
-    """Have `app` serve this document."""
-    made: dict[str, Any] = {}
-
-    def openapi() -> dict[str, Any]:
-        if not made:
-            made.update(_document(app))
-        return made
-
-    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way
 
 
 def _document(app: FastAPI) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from pincite.domain.markdown import restyle
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Report
 from pincite.domain.requests import PlanPart, ResearchRequest
-from pincite.engine import Engine
+from pincite.engine import Engine, RunOptions
 from pincite.exports.codec import event_json
 from pincite.surfaces.accounts import charged
 from pincite.surfaces.http import shapes
@@ -29,7 +29,6 @@ from pincite.surfaces.http.service import (
     account_of,
     budget_of,
     owner_of,
-    run_options_of,
     service_of,
 )
 from pincite.surfaces.http.shapes import cursor_after, published, read_cursor, shape_json, shaped, streamed
@@ -111,7 +110,8 @@ async def start(
         account = await account_of(request, engine)
         if body.webhook_url is not None:
             services.hooks.vetted(body.webhook_url)
-        run_id = await service.start(engine, request_of(ResearchRequest, body), account, run_options_of(request))
+        filed = RunOptions(request_id=request.state.request_id)
+        run_id = await service.start(engine, request_of(ResearchRequest, body), account, filed)
         known = (digest, run_id)
         try:
             if body.webhook_url is not None:

@@ -316,14 +316,9 @@ async def begun(request: Request, engine: Engine, asked: ResearchRequest, *, str
     if streams:
         service.vet_follower(owner_of(request))
     account = await account_of(request, engine)
-    run_id = await service.start(engine, asked, account, run_options_of(request))
+    run_id = await service.start(engine, asked, account, RunOptions(request_id=request.state.request_id))
     service.work_on(engine, run_id, account)
     return run_id
-
-
-def run_options_of(request: Request) -> RunOptions:
-    """How a run of this request is filed."""
-    return RunOptions(request_id=request.state.request_id)
 
 
 # Files that come with a form (`multipart/form-data`), as browsers and many programs send them.
@@ -348,13 +343,11 @@ def is_multipart(request: Request) -> bool:
     return request.headers.get("content-type", "").split(";", 1)[0].strip().lower() == "multipart/form-data"
 
 
-async def files_of(request: Request) -> tuple[SentFile, ...]:
-    """The files of the form; a field that was left empty is none. Errors: InvalidInput (`not_a_form`)."""
-    return (await form_of(request))[1]
-
-
 async def form_of(request: Request) -> tuple[Mapping[str, str], tuple[SentFile, ...]]:
-    """The fields and the files of the form. Errors: InvalidInput (`not_a_form`, also for too many of either)."""
+    """The fields and the files of the form; a field that was left empty is no file.
+
+    Errors: InvalidInput (`not_a_form`, also for too many of either).
+    """
     try:
         async with request.form(max_files=MAX_FILES, max_fields=MAX_FIELDS) as form:
             sent = form.multi_items()

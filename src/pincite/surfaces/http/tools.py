@@ -18,7 +18,7 @@ from pincite.surfaces.accounts import charged
 from pincite.surfaces.errors import http_status
 from pincite.surfaces.http import shapes
 from pincite.surfaces.http.responses import PlainJson, answer
-from pincite.surfaces.http.service import CallersEngine, Scope, budget_of, engine_of, files_of, is_multipart
+from pincite.surfaces.http.service import CallersEngine, Scope, budget_of, engine_of, form_of, is_multipart
 from pincite.surfaces.http.shapes import PAGE_UNREADABLE, cursor_after, published, read_cursor, shape_json, shaped
 from pincite.surfaces.requests import body_of, request_of, summary_json
 from pincite.wiring.checking import check_stored_report
@@ -105,7 +105,7 @@ async def parse(
     # The gate has cut it at its limit before (`surfaces.http.gate`).
     data, kind = await request.body(), request.headers.get("content-type", "")
     if is_multipart(request):
-        files = await files_of(request)
+        _, files = await form_of(request)
         if len(files) != 1:
             raise InvalidInput(f"{len(files)} files were sent; send exactly one", reason="one_file")
         data, kind, name = files[0].data, files[0].content_type, name or files[0].name

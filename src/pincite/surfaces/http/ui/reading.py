@@ -135,7 +135,7 @@ async def claims_page(
     report = _report(view)
     counts = Counter(str(claim.verdict) for claim in report.claims)
     chosen = verdict if verdict in counts or verdict == "rejected" else ""
-    found = () if chosen == "rejected" else report_view.filtered(report.claims, chosen)
+    found = () if chosen == "rejected" else tuple(c for c in report.claims if chosen in ("", c.verdict))
     return _tab(
         request,
         service,

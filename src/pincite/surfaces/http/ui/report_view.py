@@ -307,8 +307,3 @@ def call_costs(calls: Sequence[CallRecord]) -> charts.Chart | None:
         for kind, cost in sorted(costs.items())
     ]
     return charts.bars("Cost by kind of call.", f"{usd_text(whole)} in all.", rows, ("Calls", "Cost"))
-
-
-def filtered(claims: Iterable[ReportClaim], verdict: str) -> tuple[ReportClaim, ...]:
-    """The claims with this verdict; all when it is empty."""
-    return tuple(claim for claim in claims if verdict in ("", claim.verdict))
