@@ -105,8 +105,7 @@ class Parts(OpenStores):
         storage, notes = await self._storage(), (await self._common()).notes
         database = (await self.shared.storage()).database
         hooks = await build_webhooks(self.settings, self.clock, self._kept, database)
-        buckets = None if notes is None else notes.buckets
-        return ServerServices(storage.server_memory, hooks, database, self.clock, buckets)
+        return ServerServices(storage.server_memory, hooks, database, self.clock, notes.buckets)
 
     @cached_property
     def _judges(self) -> Judges:

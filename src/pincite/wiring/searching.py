@@ -48,8 +48,8 @@ class Common:
     """What the searches of all processes of a home share: limits, breakers, the month's money, engines' health."""
 
     limiter: "SharedLimiter"
+    notes: "SharedHealth"
     breaker: Breaker | None = None
-    notes: "SharedHealth | None" = None
 
 
 def common_in_database(storage: "ScopedStorage", clock: Clock) -> Common | None:
@@ -60,21 +60,19 @@ def common_in_database(storage: "ScopedStorage", clock: Clock) -> Common | None:
     from pincite.runtime.limiter import SharedLimiter
     from pincite.search.health import SharedHealth
 
-    return Common(SharedLimiter(buckets, clock), storage.breaker(), SharedHealth(cache, buckets))
+    return Common(SharedLimiter(buckets, clock), SharedHealth(cache, buckets), storage.breaker())
 
 
 def common_in_redis(redis: "CommonRedis", own: Common, clock: Clock) -> Common:
     """That of all workers with one Redis; `own` takes over while it is gone."""
     from pincite.runtime.breaker import MemoryBreaker
     from pincite.runtime.limiter import SharedLimiter
-    from pincite.search.health import SharedHealth
 
-    if own.notes is None or own.notes.buckets is None or own.notes.cache is None:
+    if own.notes.buckets is None:
         return own
-    buckets = redis.buckets(own.notes.buckets)
+    limiter = SharedLimiter(redis.buckets(own.notes.buckets), clock)
     # Money and health stay where they were: they must outlive a Redis that may forget.
-    notes = SharedHealth(own.notes.cache, own.notes.buckets)
-    return Common(SharedLimiter(buckets, clock), redis.breaker(own.breaker or MemoryBreaker(clock)), notes)
+    return Common(limiter, own.notes, redis.breaker(own.breaker or MemoryBreaker(clock)))
 
 
 async def common_in_home(home: Path, clock: Clock, kept: ResourcePool) -> Common:
@@ -87,7 +85,7 @@ async def common_in_home(home: Path, clock: Clock, kept: ResourcePool) -> Common
     # A file each: a cache that is emptied or damaged must not set the limits back.
     buckets = await kept.open(opened_buckets(home / LIMITS_NAME, clock))
     cache = await kept.open(opened_cache(home / CACHE_NAME, COMMON_SCOPE, clock))
-    return Common(SharedLimiter(buckets, clock), None, SharedHealth(cache, buckets))
+    return Common(SharedLimiter(buckets, clock), SharedHealth(cache, buckets))
 
 
 async def build_search(
@@ -112,7 +110,7 @@ async def build_search(
     from pincite.search.router import engine_of
     from pincite.search.service import SearchService
 
-    common = common or Common(MemoryLimiter(clock))
+    common = common or Common(MemoryLimiter(clock), NOWHERE)
     engines = [engine_of(LocalProvider(library, deadline_s=LOCAL_DEADLINE_S)) for library in libraries]
     for name in providers:
         engines += accounts(name, settings, clock, cache, common.limiter)
@@ -126,7 +124,7 @@ async def build_search(
         breaker=common.breaker,
         cache=cache if cached else None,
         shared_cache=shared,
-        notes=common.notes or NOWHERE,
+        notes=common.notes,
         answers=answers,
         options=options if providers else replace(options, call_deadline_s=LOCAL_DEADLINE_S, hedge_after_s=None),
     )
