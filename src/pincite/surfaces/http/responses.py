@@ -93,25 +93,24 @@ def _page(request: Request, error: PinciteError, status: int) -> Response | None
     return None if show is None else show(request, error, status)
 
 
-async def _pincite(request: Request, error: Exception) -> Response:
-    return answer(request, error if isinstance(error, PinciteError) else Internal(str(error)))
+async def _pincite(request: Request, error: Any) -> Response:  # each of these gets the kind it is installed for
+    return answer(request, error)
 
 
-async def _validation(request: Request, error: Exception) -> Response:
+async def _validation(request: Request, error: Any) -> Response:
     kind = request.headers.get("content-type", "").split(";", 1)[0].strip().lower()
     if int(request.headers.get("content-length") or 0) and kind != "application/json" and not kind.endswith("+json"):
         hint = "Send it with Content-Type: application/json (curl does with --json)."
         return answer(request, InvalidInput("the body does not say that it is JSON", reason="not_json", hint=hint), 415)
-    found = error.errors() if isinstance(error, RequestValidationError) else []
+    found = error.errors()
     pointers = [
         {"pointer": "/" + "/".join(str(part) for part in item["loc"][1:]), "detail": _in_words(item)} for item in found
     ]
-    if found and found[0]["type"] == "json_invalid":
+    if found[0]["type"] == "json_invalid":
         what = f"the body is not JSON: {found[0].get('ctx', {}).get('error', '')} at {found[0]['loc'][-1]}"
         return answer(request, InvalidInput(what, reason="bad_json"), 400)
-    first = pointers[0] if pointers else {"pointer": "/", "detail": "not understood"}
     hint = f"{request.url.path} at /docs lists what it takes."
-    said = f"{first['pointer']}: {first['detail']}"
+    said = f"{pointers[0]['pointer']}: {pointers[0]['detail']}"
     return answer(request, InvalidInput(said, reason="bad_body", hint=hint), 422, pointers)
 
 
@@ -122,13 +121,13 @@ def _in_words(item: Mapping[str, Any]) -> str:
     return str(item["msg"]).removeprefix("Value error, ")
 
 
-async def _http(request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
+async def _http(request: Request, error: Any) -> Response:
+    status = error.status_code
     kind = _BY_STATUS.get(status, InvalidInput if status < 500 else Internal)
     said = _SAID.get(status)
-    told = kind(said, hint=_PATHS_HINT) if said else kind(str(getattr(error, "detail", error)))
+    told = kind(said, hint=_PATHS_HINT) if said else kind(str(error.detail))
     reply = answer(request, told, status)
-    for name, value in (getattr(error, "headers", None) or {}).items():
+    for name, value in (error.headers or {}).items():
         reply.headers[name] = value  # which methods are allowed, with 405
     return reply
 

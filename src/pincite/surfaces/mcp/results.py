@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any, Final, TypeVar, cast
 
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError, UnexpectedToolError
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.types import CallToolResult, InputRequiredResult, TextContent, Tool
 from pydantic import BaseModel, Field, ValidationError
 
@@ -319,23 +319,13 @@ def result_or_tool_error(run: Progress) -> CallToolResult:
 
 
 @contextmanager
-def as_tool_errors() -> Iterator[None]:
+def in_words(missing: type[Exception] = ToolError, other: type[Exception] = ToolError) -> Iterator[None]:
     """Turns an error of ours into words: its code, what it means, what to do, whether to try again."""
     try:
         yield
     except PinciteError as error:
-        raise ToolError(_words(error)) from error
-
-
-@contextmanager
-def found_or_tool_error() -> Iterator[None]:
-    """The same for resources."""
-    try:
-        yield
-    except (RunNotFound, NotFound) as error:
-        raise ResourceNotFoundError(_words(error)) from error
-    except PinciteError as error:
-        raise ResourceError(_words(error)) from error
+        kind = missing if isinstance(error, RunNotFound | NotFound) else other
+        raise kind(_words(error)) from error
 
 
 Lifespan = TypeVar("Lifespan")
