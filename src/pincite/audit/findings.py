@@ -87,6 +87,11 @@ class ListedReference:
     cited: int = 0
     listed: bool = True
 
+    @property
+    def name(self) -> str:
+        """What a reader calls it: `[2]`, or its URL."""
+        return f"[{self.key}]" if self.key else self.url
+
 
 @dataclass(frozen=True, slots=True)
 class AuditedSentence:
@@ -106,11 +111,11 @@ class AuditedSentence:
     missing: tuple[str, ...] = ()
     found_in: tuple[int, ...] = ()
     passage: str = ""
+    checks: tuple[Check, ...] = ()
     proof: Proof | None = None
     judge: str = ""
     likelihood: float | None = None
     beyond: str = ""
-    checks: tuple[Check, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +196,3 @@ class Audit:
         """How many sentences have each verdict, the ones that occur."""
         found = {outcome: sum(s.outcome is outcome for s in self.sentences) for outcome in AuditVerdict}
         return {outcome: count for outcome, count in found.items() if count}
-
-
-def reference_name(reference: ListedReference) -> str:
-    """What a reader calls the reference: `[2]`, or its URL."""
-    return f"[{reference.key}]" if reference.key else reference.url

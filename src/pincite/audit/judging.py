@@ -9,7 +9,7 @@ from datetime import datetime
 
 from anyio import to_thread
 
-from pincite.audit.findings import AuditedSentence, AuditVerdict, ListedReference, ReferenceState, reference_name
+from pincite.audit.findings import AuditedSentence, AuditVerdict, ListedReference, ReferenceState
 from pincite.audit.parse import ReportSentence
 from pincite.domain.evidence import Check, CheckOutcome, EvidencePassage, JudgementLabel, VerdictStatus
 from pincite.domain.frozen import dataclass
@@ -317,7 +317,7 @@ class Auditor:
         return Judged(_audited(sentence, outcome, detail + found, found_in=item.elsewhere, proven=shown))
 
     def _names(self, indexes: Sequence[int]) -> str:
-        return ", ".join(reference_name(self._references[index]) for index in indexes)
+        return ", ".join(self._references[index].name for index in indexes)
 
 
 def _states_nothing(claim: str) -> bool:

@@ -3,13 +3,16 @@
 import json
 from collections import Counter
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from pincite.audit.findings import OPEN, WRONG, Audit, AuditedSentence, AuditVerdict, ReferenceState, reference_name
+from pincite.audit.findings import OPEN, WRONG, Audit, AuditedSentence, AuditVerdict, ListedReference, ReferenceState
 from pincite.domain.citation import cut_on_word
+from pincite.domain.codec import to_json
 from pincite.domain.evidence import Proof
 
 if TYPE_CHECKING:
+    from collections.abc import ItemsView
+
     from pincite.domain.events import Json
 
 # Counted up when a member of the JSON changes its meaning or goes (docs/audit.md).
@@ -64,7 +67,7 @@ def summary(audit: Audit) -> str:
     if audit.references:
         lines.append(f"{len(audit.references)} pages named, {len(audit.references) - len(unread)} read")
     if audit.never_cited:
-        lines.append("entries never cited: " + ", ".join(reference_name(r) for r in audit.never_cited))
+        lines.append("entries never cited: " + ", ".join(r.name for r in audit.never_cited))
     return "\n".join(lines)
 
 
@@ -82,9 +85,9 @@ def table(audit: Audit, *, everything: bool = False) -> str:
             parts.append(f"     {detail}")
         if sentence.passage and sentence.outcome is not AuditVerdict.SUPPORTED:
             parts.append(f"     the page: {cut_on_word(sentence.passage, 220)}")
-    parts += [f"✗ entry never cited: {reference_name(r)} {cut_on_word(r.text, 100)}" for r in audit.never_cited]
+    parts += [f"✗ entry never cited: {r.name} {cut_on_word(r.text, 100)}" for r in audit.never_cited]
     parts += [
-        f"? {reference_name(r)} {r.state.value.replace('_', ' ')}: {r.reason}"
+        f"? {r.name} {r.state.value.replace('_', ' ')}: {r.reason}"
         for r in audit.references
         if r.state is not ReferenceState.READ
     ]
@@ -139,37 +142,6 @@ def annotated_html(audit: Audit) -> str:
 
 def as_json(audit: Audit) -> "Json":
     """The audit as plain JSON values."""
-    sentences: list[Json] = [
-        {
-            "start": s.start,
-            "end": s.end,
-            "text": s.text,
-            "outcome": s.outcome.value,
-            "detail": s.detail,
-            "references": list(s.references),
-            "missing_markers": list(s.missing),
-            "found_in": list(s.found_in),
-            "passage": s.passage,
-            "checks": [{"name": c.name, "outcome": c.outcome.value, "detail": c.detail} for c in s.checks],
-            "proof": s.proof.value if s.proof else None,
-            "judge": s.judge,
-            "likelihood": s.likelihood,
-            "beyond": s.beyond,
-        }
-        for s in audit.sentences
-    ]
-    references: list[Json] = [
-        {
-            "key": r.key,
-            "url": r.url,
-            "text": r.text,
-            "state": r.state.value,
-            "reason": r.reason,
-            "cited": r.cited,
-            "listed": r.listed,
-        }
-        for r in audit.references
-    ]
     return {
         "schema_version": SCHEMA_VERSION,
         "claims_total": len(audit.claims),
@@ -182,10 +154,20 @@ def as_json(audit: Audit) -> "Json":
         "judge": audit.judge,
         "shortfall": audit.shortfall,
         "counts": {outcome.value: count for outcome, count in audit.counts().items()},
-        "entries_never_cited": [reference_name(reference) for reference in audit.never_cited],
-        "sentences": sentences,
-        "references": references,
+        "entries_never_cited": [reference.name for reference in audit.never_cited],
+        "sentences": [
+            {"missing_markers" if name == "missing" else name: value for name, value in _members(sentence)}
+            for sentence in audit.sentences
+        ],
+        "references": [
+            {name: value for name, value in _members(reference) if name not in ("start", "end")}
+            for reference in audit.references
+        ],
     }
+
+
+def _members(part: AuditedSentence | ListedReference) -> "ItemsView[str, Json]":
+    return cast("dict[str, Json]", to_json(part)).items()
 
 
 def json_text(audit: Audit) -> str:

@@ -12,7 +12,7 @@ from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.types import CallToolResult, InputRequiredResult, TextContent, Tool
 from pydantic import BaseModel, Field, ValidationError
 
-from pincite.audit.findings import Audit, AuditVerdict, ReferenceState, reference_name
+from pincite.audit.findings import Audit, AuditVerdict, ReferenceState
 from pincite.domain.codec import short_utc_text, to_json
 from pincite.domain.errors import InvalidInput, NotFound, PinciteError, RunNotFound
 from pincite.domain.events import RunStatus
@@ -294,7 +294,7 @@ def audited(audit: Audit, offset: int) -> Audited:
             for sentence in doubtful[offset:end]
         ],
         unread_pages=[
-            f"{reference_name(reference)}: {reference.reason}"
+            f"{reference.name}: {reference.reason}"
             for reference in audit.references
             if reference.state is not ReferenceState.READ
         ],

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
-from pincite.audit.findings import WRONG, Audit, AuditedSentence, AuditVerdict, reference_name
+from pincite.audit.findings import WRONG, Audit, AuditedSentence, AuditVerdict
 from pincite.audit.render import WORDS
 from pincite.domain.codec import from_json
 from pincite.domain.errors import InvalidInput, PinciteError
@@ -286,7 +286,7 @@ async def audit(request: Request, scope: Reader, form: Form) -> Response:
         words=WORDS,
         tone=tone,
         sign=sign,
-        never_cited=[reference_name(reference) for reference in found.never_cited],
+        never_cited=[reference.name for reference in found.never_cited],
     )
 
 
