@@ -327,8 +327,8 @@ class _Check:
             for page in pages
             for text in ([page.text] if isinstance(page, Document) else [window for _, window in page.windows])
         ]
-        excerpt = _folded(reference.excerpt.removesuffix("…"))
-        if texts and not any(excerpt in _folded(text) for text in texts):
+        excerpt = fold(reference.excerpt.removesuffix("…")).flat
+        if texts and not any(excerpt in fold(text).flat for text in texts):
             yield failed(f"{where}.excerpt", "is not in the stored text of the page")
         if pages:
             yield from reference_problems(where, reference, pages[0])
@@ -369,7 +369,3 @@ def unknown_members(known: Json, found: Json, path: str = "") -> Iterator[str]:
     elif isinstance(known, list) and isinstance(found, list):
         for index, (one, other) in enumerate(zip(known, found, strict=False)):
             yield from unknown_members(one, other, f"{path}[{index}]")
-
-
-def _folded(text: str) -> str:
-    return " ".join(fold(text).text.split())

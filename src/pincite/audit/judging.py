@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -11,7 +11,7 @@ from anyio import to_thread
 
 from pincite.audit.findings import AuditedSentence, AuditVerdict, ListedReference, ReferenceState
 from pincite.audit.parse import ReportSentence
-from pincite.domain.evidence import Check, CheckOutcome, EvidencePassage, JudgementLabel, VerdictStatus
+from pincite.domain.evidence import EvidencePassage, JudgementLabel, VerdictStatus
 from pincite.domain.frozen import dataclass
 from pincite.domain.page import Document
 from pincite.ports import Judge
@@ -19,7 +19,7 @@ from pincite.text.context import points_back
 from pincite.text.normalise import fold
 from pincite.text.tokens import terms
 from pincite.verification.evidence import LIMIT, PageSearch, searched
-from pincite.verification.facts import FactOutcome, check_facts, is_title
+from pincite.verification.facts import check_facts, is_title
 from pincite.verification.proof import Proven, Statement, prove
 from pincite.verification.quotes import locate, locate_near
 from pincite.verification.verdicts import states_nothing
@@ -185,33 +185,30 @@ class Auditor:
                 not sentence.references and not sentence.missing and _states_nothing(sentence.claim)
             ):
                 done[number] = Judged(_audited(sentence, AuditVerdict.NOT_A_CLAIM))
-            elif cited and (found := misquoted(sentence, cited, self._pages)) is not None:
-                done[number] = Judged(found, len(cited), 0)
+            elif cited and (wrong := misquoted(sentence, cited, self._pages)) is not None:
+                done[number] = Judged(wrong, len(cited), 0)
             else:
                 waiting[number] = _Open(sentence, before, cited)
         # In this order: a sentence that its own page carries needs no other, and most are carried.
-        await self._judge_against_cited(waiting.values())
-        if self._judge is not None:
-            await self._judge_wider([item for item in waiting.values() if _found_nothing(item.own)])
+        citing = [item for item in waiting.values() if item.cited]
+        for item, found in await self._proven(citing, lambda item: self._statement(item, item.cited)):
+            item.own = found
+        # The next best passages of the cited pages for what the best ones don't say: words find, and may miss.
+        missed = [item for item in citing if self._judge is not None and _found_nothing(item.own)]
+        for item, found in await self._proven(missed, self._next_best):
+            if found.verdict in _CARRIED:
+                item.own = found
         await self._judge_against_others([item for item in waiting.values() if not self._settled(item)])
         for number, item in waiting.items():
             done[number] = self._verdict_by_cited_pages(item) if item.cited else self._verdict_without_pages(item)
         return [done[number] for number in range(len(sentences))]
 
-    async def _judge_against_cited(self, items: Iterable[_Open]) -> None:
-        asked = [item for item in items if item.cited]
-        statements = await to_thread.run_sync(lambda: [self._statement(item, item.cited) for item in asked])
-        proven = await prove(statements, self._judge, at=self._at)
-        for item, found in zip(asked, proven, strict=True):
-            item.own = found
-
-    async def _judge_wider(self, items: Sequence[_Open]) -> None:
-        """The next best passages of the cited pages for what the best ones don't say: words find, and may miss."""
-        statements = await to_thread.run_sync(lambda: [self._next_best(item) for item in items])
-        proven = await prove(statements, self._judge, at=self._at)
-        for item, found in zip(items, proven, strict=True):
-            if found.verdict in _CARRIED:
-                item.own = found
+    async def _proven(
+        self, items: Sequence[_Open], statement: Callable[[_Open], Statement]
+    ) -> Iterator[tuple[_Open, Proven]]:
+        """Each with what became of its statement."""
+        statements = await to_thread.run_sync(lambda: [*map(statement, items)])
+        return zip(items, await prove(statements, self._judge, at=self._at), strict=True)
 
     def _next_best(self, item: _Open) -> Statement:
         shown = {(p.document_id, p.start) for p in item.own.statement.evidence} if item.own is not None else set()
@@ -223,9 +220,7 @@ class Auditor:
         """What other pages of the report carry: shown as where a sentence should have pointed to."""
         likeliest = {id(item): self._likeliest(item) for item in items}
         asked = [item for item in items if likeliest[id(item)] or not item.cited]
-        statements = await to_thread.run_sync(lambda: [self._statement(item, likeliest[id(item)]) for item in asked])
-        proven = await prove(statements, self._judge, at=self._at)
-        for item, found in zip(asked, proven, strict=True):
+        for item, found in await self._proven(asked, lambda item: self._statement(item, likeliest[id(item)])):
             item.there = found
             if found.verdict is VerdictStatus.SUPPORTED:
                 item.elsewhere = self._carrying(found, likeliest[id(item)])
@@ -351,11 +346,8 @@ def _missing(sentence: ReportSentence) -> str:
 
 def _passages_shown(proven: Proven) -> Sequence[EvidencePassage]:
     """The passages that the verdict rests on, the likeliest first."""
-    said = list(proven.judgement.lines) if proven.judgement is not None else []
-    said += [fact.seen for fact in proven.facts if fact.seen and fact.outcome is FactOutcome.OTHER]
-    named = [passage for passage in proven.evidence if any(words in passage.text for words in said)]
     wanted = set(terms(proven.statement.text))
-    return named or sorted(proven.evidence, key=lambda passage: -len(wanted & set(terms(passage.text))))
+    return proven.telling or sorted(proven.evidence, key=lambda passage: -len(wanted & set(terms(passage.text))))
 
 
 def _audited(
@@ -377,15 +369,8 @@ def _audited(
         made,
         passage=passages[0].text if passages else "",
         proof=proven.proof,
-        judge=said.judge if said is not None else "",
+        judge=proven.judge,
         likelihood=said.likelihood if said is not None else None,
         beyond=proven.beyond,
-        checks=tuple(
-            Check(
-                fact.kind,
-                CheckOutcome.FAILED if fact.problem else CheckOutcome.PASSED,
-                fact.problem or f"{fact.text}: {fact.seen or 'in the passage'}",
-            )
-            for fact in proven.facts
-        ),
+        checks=proven.checks,
     )

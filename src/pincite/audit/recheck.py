@@ -50,7 +50,7 @@ def changes(evidence: ReportEvidence, old: Document | None, page: Document, star
     found = list(_changed_context(evidence, old, page, start, end))
     if old is None:
         prefix, suffix = page.text[max(0, start - CONTEXT_CHARS) : start], page.text[end : end + CONTEXT_CHARS]
-        if (_flat(prefix), _flat(suffix)) != (_flat(evidence.prefix), _flat(evidence.suffix)):
+        if (fold(prefix).flat, fold(suffix).flat) != (fold(evidence.prefix).flat, fold(evidence.suffix).flat):
             found.append("the words before or after it")
     else:
         if is_whole(old, evidence.start, evidence.end) and not is_whole(page, start, end):
@@ -91,25 +91,21 @@ def _changed_context(
         return
     now = context_of(page, start, end)
     for role in ContextRole:
-        then, today = ([_flat(piece.text) for piece in pieces if piece.role is role] for pieces in (before, now))
+        then, today = ([fold(piece.text).flat for piece in pieces if piece.role is role] for pieces in (before, now))
         if then != today:
             yield "the rest of its paragraph" if role is ContextRole.AROUND else f"its {role.value.replace('_', ' ')}"
 
 
 def _new_blocks(old: Document, page: Document, start: int, end: int) -> list[int]:
     """The blocks near the quote, and those at the top of the page, that were not on the page before."""
-    known = {_flat(block.text) for block in old.blocks}
-    return [index for index in _near(page, start, end) if _flat(page.blocks[index].text) not in known]
+    known = {fold(block.text).flat for block in old.blocks}
+    return [index for index in _near(page, start, end) if fold(page.blocks[index].text).flat not in known]
 
 
 def _near(page: Document, start: int, end: int) -> list[int]:
     first, last = page.block_at(start), page.block_at(max(end - 1, start))
     near = {*range(first - _NEAR_BLOCKS, first), *range(last + 1, last + 1 + _NEAR_BLOCKS), *range(_FIRST_BLOCKS)}
     return sorted(index for index in near if 0 <= index < len(page.blocks) and not first <= index <= last)
-
-
-def _flat(text: str) -> str:
-    return " ".join(fold(text).text.split())
 
 
 # A quote that is still there may stand under another heading today, or behind "A hoax said". Where what stands around
@@ -300,8 +296,9 @@ class _Open:
         reason = proven.reason if proven.verdict is not VerdictStatus.SUPPORTED else ""
         detail = "; ".join(filter(None, (self.changed, reason)))
         now = self.now or (proven.evidence[0].text if state is QuoteState.REWORDED and proven.evidence else "")
-        judge = proven.judgement.judge if proven.judgement is not None else ""
-        return _quote(self.claim, self.evidence, state, now=now, detail=detail, verdict=proven.verdict, judge=judge)
+        return _quote(
+            self.claim, self.evidence, state, now=now, detail=detail, verdict=proven.verdict, judge=proven.judge
+        )
 
 
 def _quotes(

@@ -103,7 +103,7 @@ def _is_word(character: str) -> bool:
 
 def _compared(text: str) -> str:
     """The text as a browser compares it: in one case, with one space for any white space."""
-    return " ".join(fold(text).text.lower().split())
+    return fold(text).flat.lower()
 
 
 # Kept, because the passages of a page come one after another.

@@ -43,6 +43,11 @@ class Folded:
     pieces: tuple[tuple[int, int, int, int], ...] = ()
     starts: tuple[int, ...] = ()
 
+    @property
+    def flat(self) -> str:
+        """The text on one line, one space between its words."""
+        return " ".join(self.text.split())
+
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The original half-open span that the folded span came from, whole characters of the original.
 

@@ -8,21 +8,11 @@ from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Any, Final, TypeVar
 
-from pincite.domain.evidence import (
-    Check,
-    CheckOutcome,
-    ClaimType,
-    EvidencePassage,
-    Relation,
-    SourceQuote,
-    Verdict,
-    VerdictStatus,
-)
+from pincite.domain.evidence import ClaimType, EvidencePassage, Relation, SourceQuote, Verdict, VerdictStatus
 from pincite.ports import Judge
 from pincite.text.normalise import fold
 from pincite.text.sentences import Span
 from pincite.verification.evidence import LIMIT, PageSearch, given_page, searched
-from pincite.verification.facts import FactOutcome
 from pincite.verification.figures import SAYS_ABOUT, figures
 from pincite.verification.proof import Proven, Statement, prove
 from pincite.verification.quotes import locate
@@ -59,9 +49,9 @@ async def check_claim_with(claim: str, sources: Sequence[str], judge: Judge | No
         tuple(quote for quote in quotes if quote is not None),
         _SCORES.get(proven.verdict, 0.0) if said is None or said.likelihood is None else said.likelihood,
         (proven.reason,) if proven.reason else (),
-        _checks(proven),
+        proven.checks,
         proof=proven.proof,
-        judge=said.judge if said is not None else "",
+        judge=proven.judge,
         beyond=proven.beyond,
     )
 
@@ -85,26 +75,12 @@ def _shown(proven: Proven) -> Sequence[EvidencePassage]:
     """The passages that a reader should look at: those that say it, or that say otherwise."""
     if proven.verdict in (VerdictStatus.UNSUPPORTED, VerdictStatus.UNCHECKED):
         return ()
-    said = list(proven.judgement.lines) if proven.judgement is not None else []
-    said += [fact.seen for fact in proven.facts if fact.seen and fact.outcome is FactOutcome.OTHER]
-    named = [passage for passage in proven.evidence if any(words in passage.text for words in said)]
     quoted = [passage for passage in proven.evidence if _plain(passage.text) in _plain(proven.statement.text)]
-    return named or quoted or proven.evidence
+    return proven.telling or quoted or proven.evidence
 
 
 def _plain(text: str) -> str:
-    return " ".join(fold(text).text.split()).strip(" .!?")
-
-
-def _checks(proven: Proven) -> tuple[Check, ...]:
-    return tuple(
-        Check(
-            fact.kind,
-            CheckOutcome.PASSED if fact.outcome in (FactOutcome.FOUND, FactOutcome.DERIVED) else CheckOutcome.FAILED,
-            fact.problem or f"{fact.text}: {fact.seen or 'in the passage'}",
-        )
-        for fact in proven.facts
-    )
+    return fold(text).flat.strip(" .!?")
 
 
 def _quote(passage: EvidencePassage, index: int, sources: Sequence[str], proven: Proven) -> SourceQuote | None:

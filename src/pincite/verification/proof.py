@@ -16,6 +16,8 @@ import anyio
 from pincite.domain.errors import BudgetExhausted, ProviderError, RemoteError
 from pincite.domain.evidence import (
     INSIDE,
+    Check,
+    CheckOutcome,
     ContextRole,
     EvidenceLine,
     EvidencePassage,
@@ -138,6 +140,30 @@ class Proven:
     answers: bool | None = None
     nothing_to_check: bool = False
     unanswered: bool = False
+
+    @property
+    def judge(self) -> str:
+        """Who judged it; empty where nobody did."""
+        return self.judgement.judge if self.judgement is not None else ""
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """Its exact facts, with what became of each in words."""
+        return tuple(
+            Check(
+                fact.kind,
+                CheckOutcome.FAILED if fact.problem else CheckOutcome.PASSED,
+                fact.problem or f"{fact.text}: {fact.seen or 'in the passage'}",
+            )
+            for fact in self.facts
+        )
+
+    @property
+    def telling(self) -> list[EvidencePassage]:
+        """The passages with a line that the judge named, or with another value for one of its facts."""
+        said = list(self.judgement.lines) if self.judgement is not None else []
+        said += [fact.seen for fact in self.facts if fact.seen and fact.outcome is FactOutcome.OTHER]
+        return [passage for passage in self.evidence if any(words in passage.text for words in said)]
 
 
 async def prove(statements: Sequence[Statement], judge: Judge | None, *, at: datetime) -> tuple[Proven, ...]:

@@ -188,4 +188,4 @@ def _sentences(passage: EvidencePassage) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    return " ".join(fold(text).text.split()).strip(_END_MARKS)
+    return fold(text).flat.strip(_END_MARKS)

@@ -150,4 +150,4 @@ CONNECTIVES: Final = frozenset(
 
 def states_nothing(text: str) -> bool:
     """Whether the text is one of the phrases that hold no statement."""
-    return " ".join(fold(text).text.lower().split()).strip(_END_MARKS) in CONNECTIVES
+    return fold(text).flat.lower().strip(_END_MARKS) in CONNECTIVES
