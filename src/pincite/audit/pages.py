@@ -208,26 +208,17 @@ class Pages:
 def given_pages(references: Sequence[ListedReference], sources: Mapping[str, str]) -> Pages:
     """The pages out of a mapping of URL, or file name, to text. What is not in it could not be checked."""
     found = match_given(references, [ListedPage(name, _first_line(text), name) for name, text in sources.items()])
-    states: list[ListedReference] = []
-    documents: dict[int, Document] = {}
     read = {name: given_page(text, name) for name, text in sources.items()}
+    pages: dict[int, _Page] = {}
     for index, reference in enumerate(references):
         match = found.get(index, _NO_MATCH)
-        text = sources[match.page.url] if match.page is not None else None
-        if match.page is not None and text is not None and text.strip():
-            documents[index] = read[match.page.url]
-            states.append(replace(reference, state=ReferenceState.READ, reason=match.how))
-        elif match.how and text is None:
-            states.append(replace(reference, state=ReferenceState.NOT_GIVEN, reason=match.how))
-        elif not reference.url and text is None:
-            states.append(replace(reference, state=ReferenceState.NO_URL, reason="the entry names no page"))
-        elif text is not None:
-            states.append(replace(reference, state=ReferenceState.BLOCKED, reason="the given page has no text"))
+        if match.page is None:
+            pages[index] = _unreadable(reference, match) or _NOT_AMONG_GIVEN
+        elif sources[match.page.url].strip():
+            pages[index] = _Page(read[match.page.url], ReferenceState.READ, match.how)
         else:
-            invented = invalid_reason(reference.url)
-            state = ReferenceState.INVENTED if invented else ReferenceState.NOT_GIVEN
-            states.append(replace(reference, state=state, reason=invented or "not among the given pages"))
-    return Pages(tuple(states), documents)
+            pages[index] = _Page(None, ReferenceState.BLOCKED, "the given page has no text")
+    return _with_states(references, pages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,13 +248,12 @@ async def fetched_pages(references: Sequence[ListedReference], reading: PageRead
     groups: dict[str, list[int]] = {}
     for index, reference in enumerate(references):
         match = found.get(index, _NO_MATCH)
-        page = None if match.page is not None else _unreadable(reference, match, reading)
-        if page is None:
-            groups.setdefault(match.page.url if match.page is not None else address_key(reference.url), []).append(
-                index
-            )
-        else:
+        if match.page is not None:
+            groups.setdefault(match.page.url, []).append(index)
+        elif (page := _unreadable(reference, match, is_own=reading.is_own(_host(reference.url)))) is not None:
             pages[index] = page
+        else:
+            groups.setdefault(address_key(reference.url), []).append(index)
     limiter = anyio.CapacityLimiter(AT_ONCE)
 
     async def read(group: list[int]) -> None:
@@ -281,19 +271,23 @@ async def fetched_pages(references: Sequence[ListedReference], reading: PageRead
     pages.update((index, late) for group in over for index in group)
     if reading.archive is not None:
         await _ask_archive(references, read_now, pages, reading, reading.archive)
+    return _with_states(references, pages)
+
+
+def _with_states(references: Sequence[ListedReference], pages: Mapping[int, "_Page"]) -> Pages:
     states = (
         replace(reference, state=pages[at].state, reason=pages[at].reason) for at, reference in enumerate(references)
     )
     return Pages(tuple(states), {at: page.document for at, page in sorted(pages.items()) if page.document is not None})
 
 
-def _unreadable(reference: ListedReference, match: Match, reading: PageReading) -> "_Page | None":
+def _unreadable(reference: ListedReference, match: Match, *, is_own: bool = False) -> "_Page | None":
     """What is to be said of a reference that nobody needs to ask a site about; None when it is to be read."""
     if match.how:
         return _Page(None, ReferenceState.NOT_GIVEN, match.how)
     if not reference.url:
         return _Page(None, ReferenceState.NO_URL, "the entry names no page")
-    invented = "" if reading.is_own(_host(reference.url)) else invalid_reason(reference.url)
+    invented = "" if is_own else invalid_reason(reference.url)
     return _Page(None, ReferenceState.INVENTED, invented) if invented else None
 
 
@@ -325,6 +319,9 @@ class _Page:
     reason: str = ""
 
 
+_NOT_AMONG_GIVEN = _Page(None, ReferenceState.NOT_GIVEN, "not among the given pages")
+
+
 async def _archived(url: str, dead: _Page, archive: WebArchive, fetch: Fetch) -> _Page:
     """What a public archive has of an address that is dead."""
     # The archive is public, and would be told the secret.
@@ -352,10 +349,10 @@ async def _read(url: str, fetch: Fetch) -> _Page:
         # Slow is not dead: the author may have read it on a better day.
         return _Page(None, ReferenceState.BLOCKED, f"no answer within {DEADLINE_S:.0f} s")
     except NotFound:
-        return _Page(None, ReferenceState.NOT_GIVEN, "not among the given pages")
+        return _NOT_AMONG_GIVEN
     except (DeadLink, DnsError, InvalidUrl) as error:
         if error.reason == _UNKNOWN:
-            return _Page(None, ReferenceState.NOT_GIVEN, "not among the given pages")
+            return _NOT_AMONG_GIVEN
         # A host that does not exist was never a page; a page that is gone may have been one.
         gone = isinstance(error, DeadLink) and "dns" not in error.reason
         timed_out = isinstance(error, DnsError) and "timeout" in error.reason
