@@ -7,7 +7,7 @@ which is neither clean nor failed.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
@@ -122,10 +122,7 @@ def check_report(raw: Mapping[str, Json], evidence: EvidenceSource, *, reread: R
     version = raw.get("schema_version")
     if isinstance(version, int) and version > SCHEMA_VERSION:
         raise SchemaMismatch(f"the report is of schema version {version}; this Pincite reads up to {SCHEMA_VERSION}")
-    check = _Check(StoredPages(evidence, reread))
-    # One fault is met on many ways: each is told once, where it was met first.
-    problems = tuple(dict.fromkeys(check.run(raw)))
-    return CheckResult(status_of(problems), check.counts(), problems, *check.found())
+    return _Check(StoredPages(evidence, reread)).result(raw)
 
 
 def status_of(problems: tuple[Problem, ...]) -> CheckStatus:
@@ -137,7 +134,7 @@ def status_of(problems: tuple[Problem, ...]) -> CheckStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
+class PlacedSentence:
     """A sentence, where it is, what it states, and the kind of section it is printed in."""
 
     where: str
@@ -145,6 +142,20 @@ class _Placed:
     statement: str
     kind: SectionKind = SectionKind.FINDINGS
     is_code: bool = False
+
+
+def placed_sentences(summary: Summary, sections: Sequence[Section]) -> Iterator[PlacedSentence]:
+    """The sentences of a report in order."""
+    for i, sentence in enumerate(summary.sentences):
+        yield PlacedSentence(f"summary.sentences[{i}]", sentence, stated(sentence))
+    for i, section in enumerate(sections):
+        try:
+            texts = statements_of(section)
+        except (IndexError, ZeroDivisionError):  # blocks that hold what is not there: the rules of a report tell
+            texts = tuple(map(stated, section.sentences))
+        code = code_in(section.blocks)
+        for j, (sentence, text) in enumerate(zip(section.sentences, texts, strict=True)):
+            yield PlacedSentence(f"sections[{i}].sentences[{j}]", sentence, text, section.kind, j in code)
 
 
 class _Check:
@@ -155,11 +166,13 @@ class _Check:
         self._quotes = 0
         self._claims: tuple[ReportClaim, ...] = ()
         self._references: tuple[Reference, ...] = ()
-        self._placed: tuple[_Placed, ...] = ()
+        self._placed: tuple[PlacedSentence, ...] = ()
         self._used: list[RecordedJudgement] = []
 
-    def counts(self) -> CheckCounts:
-        return CheckCounts(
+    def result(self, raw: Mapping[str, Json]) -> CheckResult:
+        # One fault is met on many ways: each is told once, where it was met first.
+        problems = tuple(dict.fromkeys(self._problems(raw)))
+        counts = CheckCounts(
             quotes=self._quotes,
             documents=len(self._pages.documents),
             snapshots=len(self._pages.snapshots),
@@ -167,9 +180,6 @@ class _Check:
             claims=len(self._claims),
             references=len(self._references),
         )
-
-    def found(self) -> tuple[Mapping[str, int], Mapping[str, int], tuple[JudgedBy, ...], tuple[str, ...]]:
-        """What is kept, how sentences are proven, who judged, what else is to be told."""
         proofs = Counter(
             proof.value if (proof := placed.sentence.proof) is not None else "not recorded"
             for placed in self._placed
@@ -179,9 +189,10 @@ class _Check:
         for name in dict.fromkeys(entry.judge for entry in self._used):
             times = sorted(entry.judged_at for entry in self._used if entry.judge == name)
             judged.append(JudgedBy(name, len(times), times[0], times[-1]))
-        return self._pages.kept(), dict(proofs), tuple(judged), tuple(self._pages.notes)
+        status, kept, notes = status_of(problems), self._pages.kept(), tuple(self._pages.notes)
+        return CheckResult(status, counts, problems, kept, dict(proofs), tuple(judged), notes)
 
-    def run(self, raw: Mapping[str, Json]) -> Iterator[Problem]:
+    def _problems(self, raw: Mapping[str, Json]) -> Iterator[Problem]:
         yield from self._read_parts(raw)
         # From the smallest part to the whole: what a reader sees first in the list is the cause, the rest follows from
         # it.
@@ -236,19 +247,7 @@ class _Check:
         self._made_at = read(datetime, "created_at", None)  # None stands for a broken one
         summary = read(Summary, "summary", Summary())
         self._sections = read(tuple[Section, ...], "sections", ())
-        placed = [_Placed(f"summary.sentences[{i}]", s, stated(s)) for i, s in enumerate(summary.sentences)]
-        for i, section in enumerate(self._sections):
-            try:
-                texts = statements_of(section)
-            except (IndexError, ZeroDivisionError):  # blocks that hold what is not there: the rules of a report tell
-                texts = tuple(map(stated, section.sentences))
-            pairs = zip(section.sentences, texts, strict=True)
-            code = code_in(section.blocks)
-            placed += [
-                _Placed(f"sections[{i}].sentences[{j}]", s, text, section.kind, j in code)
-                for j, (s, text) in enumerate(pairs)
-            ]
-        self._placed = tuple(placed)
+        self._placed = tuple(placed_sentences(summary, self._sections))
         yield from problems
 
     def _item(self, where: str, item: ReportEvidence, references: Mapping[int, Reference]) -> Iterator[Problem]:
@@ -290,17 +289,10 @@ class _Check:
             claims = tuple(by_id[name] for name in sentence.claim_ids if name in by_id)
             if claims:
                 verdict = verdict_printed(sentence.text)
-                yield from proofs.statement(
-                    ToProve(
-                        place.where,
-                        place.statement,
-                        sentence.proof,
-                        sentence.judgement,
-                        claims,
-                        verdict,
-                        place.is_code,
-                    )
+                item = ToProve(
+                    place.where, place.statement, sentence.proof, sentence.judgement, claims, verdict, place.is_code
                 )
+                yield from proofs.statement(item)
             yield from mark_problems(place.where, sentence, claims, place.kind, is_code=place.is_code)
             if sentence.label:
                 yield from sentence_label_problems(f"{place.where}.label", sentence, claims, references)
@@ -343,7 +335,7 @@ class _Check:
         except Internal as error:
             yield failed("report", error.message)
             return
-        yield from label_problems(report, [item.quote for _, item in self._evidence()])
+        yield from label_problems(report)
         for name, (_, made) in DERIVED.items():
             if name in raw and raw[name] != to_json(made(report), outside=True):
                 yield failed(name, "does not follow from the question and the claims")

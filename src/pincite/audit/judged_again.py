@@ -1,10 +1,10 @@
 """The judged sentences of a stored report before a judge again, with their passages as the stored pages have them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from pincite.audit.check import CheckResult, status_of
+from pincite.audit.check import CheckResult, placed_sentences, status_of
 from pincite.audit.proofs import NOT_ON_RECORD, passages_of, verdict_printed
 from pincite.audit.stored import Problem, ProblemKind, StoredPages, failed, unchecked
 from pincite.domain.codec import from_json
@@ -12,9 +12,9 @@ from pincite.domain.errors import Internal, ParseError
 from pincite.domain.events import Json
 from pincite.domain.evidence import Proof, VerdictStatus
 from pincite.domain.frozen import dataclass
-from pincite.domain.layout import Sentence, SentenceKind, code_in
+from pincite.domain.layout import SentenceKind
 from pincite.domain.page import Document
-from pincite.domain.report import Report, stated, statements_of
+from pincite.domain.report import Report
 from pincite.ports import EvidenceSource, Judge
 from pincite.verification.proof import Proven, Statement, prove
 
@@ -40,10 +40,11 @@ def to_judge(raw: Mapping[str, Json], evidence: EvidenceSource) -> tuple[ToJudge
             list(pages.item("", item))
     claims = {claim.id: claim for claim in report.claims}
     found: list[ToJudge] = []
-    for where, sentence, text, is_code in _placed(report):
+    for place in placed_sentences(report.summary, report.sections):
+        sentence = place.sentence
         if sentence.kind is SentenceKind.CONNECTIVE:
             if sentence.judgement:
-                found.append(ToJudge(where, Statement(text), None))
+                found.append(ToJudge(place.where, Statement(place.statement), None))
             continue
         named = [claims[name] for name in sentence.claim_ids]
         passages = passages_of(pages.of, named)
@@ -52,18 +53,9 @@ def to_judge(raw: Mapping[str, Json], evidence: EvidenceSource) -> tuple[ToJudge
         stored = (pages.of(item) for claim in named for item in claim.evidence)
         texts = dict.fromkeys(page.text for page in stored if isinstance(page, Document))
         premises = tuple(claim.text for claim in named) if sentence.proof is Proof.DERIVED else ()
-        statement = Statement(text, passages, tuple(texts), premises, is_code=is_code)
-        found.append(ToJudge(where, statement, verdict_printed(sentence.text)))
+        statement = Statement(place.statement, passages, tuple(texts), premises, is_code=place.is_code)
+        found.append(ToJudge(place.where, statement, verdict_printed(sentence.text)))
     return tuple(found)
-
-
-def _placed(report: Report) -> Iterator[tuple[str, Sentence, str, bool]]:
-    for index, sentence in enumerate(report.summary.sentences):
-        yield f"summary.sentences[{index}]", sentence, stated(sentence), False
-    for number, section in enumerate(report.sections):
-        code = code_in(section.blocks)
-        for index, (sentence, text) in enumerate(zip(section.sentences, statements_of(section), strict=True)):
-            yield f"sections[{number}].sentences[{index}]", sentence, text, index in code
 
 
 async def judged_again(result: CheckResult, items: Sequence[ToJudge], judge: Judge, *, at: datetime) -> CheckResult:

@@ -305,9 +305,10 @@ def reference_problems(where: str, reference: Reference, page: Page) -> Iterator
         yield failed(f"{where}.published_at", "is not the day that the page gives")
 
 
-def label_problems(report: Report, said: Sequence[str]) -> Iterator[Problem]:
-    """Whether the exact facts of title and headings stand in the question, its parts or the evidence (`said`)."""
-    known = [report.question, *said, *(part.text for part in report.parts), *(gap.sub_question for gap in report.gaps)]
+def label_problems(report: Report) -> Iterator[Problem]:
+    """Whether the exact facts of title and headings stand in the question, its parts or the evidence."""
+    known = [report.question, *(item.quote for item in report.quotes())]
+    known += [*(part.text for part in report.parts), *(gap.sub_question for gap in report.gaps)]
     known += [f"{r.title} {r.url} {r.published_at or ''}" for r in report.references]
     yield from _absent("title", report.title, known)
     for number, section in enumerate(report.sections):

@@ -56,11 +56,6 @@ class ToProve:
     verdict: VerdictStatus
     is_code: bool = False
 
-    @property
-    def premises(self) -> tuple[tuple[str, ...], ...]:
-        """What its judgement may have been hashed with: nothing but passages, or the claims it follows from."""
-        return (), tuple(claim.text for claim in self.rests_on)
-
 
 class Proofs:
     """Looks at one statement after the other; `used` are the judgements that hold for some of them.
@@ -147,8 +142,9 @@ class Proofs:
             yield failed(f"{item.where}.text", "is not the sentence that was judged")
             return
         passages = evidence_of(item.rests_on)
-        # Without the claims first: most sentences were judged by passages alone.
-        premises = next((p for p in item.premises if evidence_sha256(passages, p) == entry.evidence_sha256), None)
+        # Hashed with the claims it follows from, or without: most sentences were judged by passages alone.
+        hashed = (), tuple(claim.text for claim in item.rests_on)
+        premises = next((p for p in hashed if evidence_sha256(passages, p) == entry.evidence_sha256), None)
         if premises is None:
             yield failed(f"{item.where}.judgement", "its passages are not those that were judged")
             return

@@ -343,6 +343,11 @@ class Report:
         """All sentences in reading order."""
         return self.summary.sentences + tuple(s for section in self.sections for s in section.sentences)
 
+    def quotes(self) -> Iterator[ReportEvidence]:
+        """Every stored quote: those of the claims, then those of the sides of conflicts."""
+        yield from (item for claim in self.claims for item in claim.evidence)
+        yield from (item for conflict in self.conflicts for side in conflict.sides for item in side.evidence)
+
     def listed_conflicts(self) -> tuple[ReportConflict, ...]:
         """Those that no sentence tells: they stand below the sections."""
         return tuple(conflict for conflict in self.conflicts if not conflict.told)

@@ -1,6 +1,6 @@
 """Quotes in the stored text around them, and evidence cut to the passages that a report quotes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -136,7 +136,9 @@ class PassagesOnly:
 
     def __init__(self, report: Report, evidence: EvidenceSource) -> None:
         self._evidence = evidence
-        self._spans = _spans(report)
+        self._spans: dict[str, list[Span]] = {}
+        for item in report.quotes():
+            self._spans.setdefault(item.document_id, []).append((item.start, item.end))
 
     def snapshot(self, snapshot_id: str) -> Snapshot | None:
         """The capture without its body, or None. Errors: StorageUnavailable."""
@@ -153,12 +155,3 @@ class PassagesOnly:
         if document is None:
             return self._evidence.excerpts(document_id, snapshot_id)
         return excerpts_of(document, self._spans.get(document_id, ()))
-
-
-def _spans(report: Report) -> Mapping[str, tuple[tuple[int, int], ...]]:
-    quotes = [item for claim in report.claims for item in claim.evidence]
-    quotes += [item for conflict in report.conflicts for side in conflict.sides for item in side.evidence]
-    found: dict[str, tuple[tuple[int, int], ...]] = {}
-    for item in quotes:
-        found[item.document_id] = (*found.get(item.document_id, ()), (item.start, item.end))
-    return found

@@ -15,7 +15,7 @@ from pincite.domain.events import Event, Json
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
 from pincite.domain.page import Document, Excerpts, Kept, Snapshot
-from pincite.domain.report import Report, ReportEvidence
+from pincite.domain.report import Report
 from pincite.domain.version import VERSION
 from pincite.exports.codec import dump_report, event_json
 from pincite.exports.warc_records import Record, capture_record, digest, provenance_record, stamp, text_record, warcinfo
@@ -138,7 +138,7 @@ def cited_evidence(report: Report, evidence: EvidenceSource) -> Iterator[tuple[S
     Errors: NotFound (`evidence_missing`), StorageUnavailable.
     """
     wanted: dict[str, dict[str, None]] = {reference.snapshot_id: {} for reference in report.references}
-    for quote in _quotes(report):
+    for quote in report.quotes():
         wanted.setdefault(quote.snapshot_id, {})[quote.document_id] = None
     for snapshot_id, document_ids in wanted.items():
         snapshot = evidence.snapshot(snapshot_id)
@@ -164,14 +164,6 @@ def _without_secrets(snapshot: Snapshot) -> Snapshot:
         headers=tuple((name, mask_secrets(value)) for name, value in snapshot.headers),
         note=mask_secrets(snapshot.note),
     )
-
-
-def _quotes(report: Report) -> Iterator[ReportEvidence]:
-    for claim in report.claims:
-        yield from claim.evidence
-    for conflict in report.conflicts:
-        for side in conflict.sides:
-            yield from side.evidence
 
 
 def _archive(report: Report, cited: Iterable[tuple[Snapshot, tuple[Reading, ...]]]) -> tuple[bytes, tuple[Placed, ...]]:
