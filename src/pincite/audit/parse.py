@@ -14,7 +14,6 @@ from pincite.domain.layout import MADE_CODE, made_note
 from pincite.domain.markdown import (
     BALANCE_WORD,
     MAYBE_PARTIAL,
-    MAYBE_PARTIAL_BEFORE,
     NO_ANSWER,
     NOT_SURELY_ALL,
     PARTIAL_ANSWER,
@@ -52,7 +51,7 @@ _BECAME = (
     rf"answered in part: {NOT_SURELY_ALL}|no sure answer found in (?:the one page|any of the \d+ pages) read"
     r"|(?:answered in part|no sure answer found)(?:: no page read has [^\s,]+(?:, [^\s,]+)*+)?"
 )
-_FIRST_LINES = (PARTIAL_ANSWER, MAYBE_PARTIAL, MAYBE_PARTIAL_BEFORE, TOUCHED_ON, NO_ANSWER)
+_FIRST_LINES = (PARTIAL_ANSWER, MAYBE_PARTIAL, TOUCHED_ON, NO_ANSWER)
 _MADE = rf"{made_note(0)}(?:, and so (?:is|are) \d+ more below)?"
 _OF_ITSELF = re.compile(
     rf"^(?:{BALANCE_WORD}: (?:{_PROVEN})(?:; (?:{_PROVEN}))*+\."

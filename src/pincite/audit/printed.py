@@ -7,35 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pincite.audit.stored import Problem, failed, unchecked
 from pincite.domain.citation import normalize_citation
 from pincite.domain.evidence import Proof, Relation
-from pincite.domain.layout import (
-    MADE_CODE,
-    BlockForm,
-    Excerpt,
-    ExcerptKind,
-    ReportBlock,
-    Section,
-    SectionKind,
-    Sentence,
-)
-from pincite.domain.markdown import (
-    MAYBE_PARTIAL,
-    MAYBE_PARTIAL_BEFORE,
-    NO_ANSWER,
-    NOT_HERE_BEFORE,
-    OPEN_HEADING,
-    PART_WORDS,
-    PARTIAL_ANSWER,
-    TOUCHED_ON,
-    escape,
-    lead_head,
-    open_lines,
-    open_points,
-    point_of,
-    render_markdown,
-    restyle,
-    searched_line,
-    unsure_points,
-)
+from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, Section, SectionKind, Sentence
+from pincite.domain.markdown import NO_ANSWER, TOUCHED_ON, escape, lead_head, render_markdown, restyle
 from pincite.domain.page import BlockKind, Document, Excerpts, Snapshot
 from pincite.domain.report import (
     LOW_CONFIDENCE_LABEL,
@@ -67,11 +40,7 @@ from pincite.verification.facts import check_facts
 _BEFORE = (
     (TOUCHED_ON, "**No answer found.** Nothing that was read states one; what follows only touches on the question."),
     (NO_ANSWER, "**Not enough evidence.** Nothing that was read supports an answer, so none is given."),
-    (PART_WORDS[PartStatus.NOT_HERE], NOT_HERE_BEFORE),
-    (MAYBE_PARTIAL, PARTIAL_ANSWER),
-    (MAYBE_PARTIAL, MAYBE_PARTIAL_BEFORE),
 )
-_MARKS_OF_CODE = re.compile(r"((?:\[\d+\])+)(?: \*[^*]+\*)?")
 # Enough to find the place in the report, short enough for one line of a terminal with its reason.
 _SHOWN_CHARS = 60
 
@@ -82,22 +51,11 @@ def differences(report: Report) -> Iterator[tuple[str, str, bool]]:
     Other words for why a page was not read are not surely wrong, and each of them is given.
     """
     wanted, got = (list(_saying(text)) for text in (render_markdown(report), restyle(report.markdown, "[n]")))
-    # Earlier versions also listed the parts that are answered, and those of which nothing is known to be missing.
-    # They also listed what was searched for below each part.
-    points = [point_of(part) for part in report.parts if part.status is PartStatus.ANSWERED]
-    listed = {line for point in (*points, *unsure_points(report)) for line in open_lines(point)}
-    listed |= {f"## {OPEN_HEADING}"} if unsure_points(report) else set()
-    open_ones = (*open_points(report), *unsure_points(report))
-    listed |= {searched_line(point) for point in open_ones if point.searched}
-    listed -= {line for _, line in wanted}
-    got = [(number, line) for number, line in got if line not in listed]
     heads = {lead_head(lead): lead for lead in report.leads}
     reworded: list[tuple[str, str, bool]] = []
     for (_, one), (number, other) in zip(wanted, got, strict=False):
         if one == other or any(now in one and one.replace(now, then) == other for now, then in _BEFORE):
             continue
-        if (marks := _MARKS_OF_CODE.fullmatch(one)) and other == f"{marks[1]} *{MADE_CODE}*":
-            continue  # it stood below each
         said = _reason_printed(heads.get(one), other)
         if said is None:
             yield f"markdown line {number}", _first_difference(one, other), True

@@ -72,9 +72,6 @@ PART_WORDS = {
 NOT_SURELY_ALL = "these passages may not be the whole answer"
 # A note of reports whose passages nothing but words found.
 WORDS_ONLY = "Passages were found and ranked by words alone, so what is worded otherwise may be missed."
-# As reports said it before, in their Markdown and in the reasons of their gaps.
-NOT_HERE_BEFORE = "not in these sources"
-MAYBE_PARTIAL_BEFORE = "*This report is partial: each part has an answer, which may not be the whole one.*"
 EXCLUDE_EACH_OTHER = "These statements exclude each other:"
 TOUCHED_ON = "**No sure answer.** No passage was found that surely answers this; the nearest are below."
 NO_ANSWER = "**Not enough evidence.** No passage was found that answers this, so no answer is given."
@@ -476,24 +473,18 @@ def open_points(report: Report) -> tuple[OpenPoint, ...]:
     A part that has passages and of which nothing is known to be missing is not listed: the line above the answer
     (`MAYBE_PARTIAL`) says all that there is to say.
     """
-    unsure = {point.text for point in unsure_points(report)}
+    unsure = {gap.sub_question for gap in report.gaps if gap.reason == NOT_SURELY_ALL}
     # Reversed, so that of several gaps of a part the first one stands.
     gaps = {gap.sub_question: gap for gap in reversed(report.gaps)}
-    listed = [part for part in report.parts if part.status is not PartStatus.ANSWERED or part.text in gaps]
-    points = [point_of(part, gaps.get(part.text)) for part in listed if part.text not in unsure]
+    points = [
+        _point(part, gaps.get(part.text))
+        for part in report.parts
+        if (part.status is not PartStatus.ANSWERED or part.text in gaps)
+        and not (part.status is PartStatus.PARTLY and part.text in unsure)
+    ]
     parts = {part.text for part in report.parts}
     others = [gap for gap in report.gaps if gap.sub_question not in parts]
     return (*points, *(OpenPoint(gap.sub_question, gap.reason, gap.queries) for gap in others))
-
-
-def unsure_points(report: Report) -> tuple[OpenPoint, ...]:
-    """The parts that are answered, perhaps in part, with nothing that is known to be missing."""
-    gaps = {gap.sub_question: gap for gap in report.gaps if gap.reason == NOT_SURELY_ALL}
-    return tuple(
-        point_of(part, gaps[part.text])
-        for part in report.parts
-        if part.status is PartStatus.PARTLY and part.text in gaps
-    )
 
 
 def open_lines(point: OpenPoint) -> tuple[str, ...]:
@@ -503,18 +494,13 @@ def open_lines(point: OpenPoint) -> tuple[str, ...]:
     """
     line = f"- {_block(escape(point.line))}"
     searched = "" if point.status is PartStatus.PARTLY else point.searched
-    return (line, searched_line(point)) if searched else (line,)
+    return (line, f"    - {escape(searched)}") if searched else (line,)
 
 
-def searched_line(point: OpenPoint) -> str:
-    """The line that says what was searched for."""
-    return f"    - {escape(point.searched)}"
-
-
-def point_of(part: ReportPart, gap: ReportGap | None = None) -> OpenPoint:
+def _point(part: ReportPart, gap: ReportGap | None) -> OpenPoint:
     """The part with what became of it, and what was searched for."""
     word, why = PART_WORDS[part.status], (gap.reason if gap else "") or part.missing
-    became = why if why.startswith((word, NOT_HERE_BEFORE)) else f"{word}: {why}" if why else word
+    became = why if why.startswith(word) else f"{word}: {why}" if why else word
     return OpenPoint(part.text, became, gap.queries if gap else (), part.status)
 
 
