@@ -1,9 +1,7 @@
 """The audit of anyone's report: parse, read the cited pages, judge every sentence, count."""
 
-import io
 import json
 import re
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -15,21 +13,16 @@ from pincite.audit.judging import Auditor
 from pincite.audit.markers import Marker
 from pincite.audit.pages import PageReading, fetched_pages, given_pages
 from pincite.audit.parse import ParsedReport, parse_report
-from pincite.domain.errors import ExtraNotInstalled, InvalidInput
+from pincite.domain.errors import InvalidInput, RemoteError
 from pincite.domain.events import Json
 from pincite.domain.frozen import dataclass
 from pincite.ports import Judge
-from pincite.runtime.system import install_extra
 
 # A report with its pictures; what is larger is no report. Chosen, not measured.
 _LARGEST_BYTES = 50_000_000
-# Parts of a zip are looked at before they are unpacked: a small file may unpack to anything (a zip bomb).
-_DOCX_PART_BYTES = 20_000_000
 _HTML = re.compile(r"^\s*(?:<!doctype html|<html|<head|<body|<article|<div|<h1|<p[ >])", re.IGNORECASE)
-_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-# Kinds of notes in a DOCX, with what tells their numbers apart.
-_NOTES = {"footnote": "", "endnote": "e"}
-_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+# The text of a DOCX file or of HTML as Markdown.
+ToMarkdown = Callable[[bytes | str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,25 +33,29 @@ class ReportInput:
     annotations: tuple[Marker, ...] = ()
 
 
-def read_report(content: bytes | str) -> ReportInput:
+def read_report(content: bytes | str, to_markdown: ToMarkdown | None = None) -> ReportInput:
     """The report's text whatever its form, told by its content.
 
-    Errors: InvalidInput (`too_large`, `not_text`, `docx`, `json`).
+    Errors: InvalidInput (`too_large`, `not_text`, `docx`, `html`, `json`), ExtraNotInstalled.
     """
     if isinstance(content, bytes):
         if len(content) > _LARGEST_BYTES:
             raise InvalidInput("the report is larger than 50 MB", reason="too_large")
         # By what it is and not by a name: reports come without one, from a pipe or in a body.
         if content[:4] == b"PK\x03\x04":
-            return ReportInput(docx_text(content))
+            return _converted(content, to_markdown)
         if b"\0" in content[:2000]:
             raise InvalidInput(
                 "the report is neither text nor DOCX",
                 hint="Give it as Markdown, text, HTML, DOCX or the JSON of an answer with annotations.",
                 reason="not_text",
             )
-        return _from_text(_decoded(content))
-    return _from_text(content)
+        content = _decoded(content)
+    if content.lstrip()[:1] in ("{", "["):
+        found = _from_json(content)
+        if found is not None:
+            return found
+    return _converted(content, to_markdown) if _HTML.match(content) else ReportInput(content)
 
 
 def _decoded(content: bytes) -> str:
@@ -69,116 +66,16 @@ def _decoded(content: bytes) -> str:
         return content.decode("cp1252", errors="replace")
 
 
-def _from_text(content: str) -> ReportInput:
-    if content.lstrip()[:1] in ("{", "["):
-        found = _from_json(content)
-        if found is not None:
-            return found
-    if _HTML.match(content):
-        return ReportInput(html_text(content))
-    return ReportInput(content)
-
-
-def html_text(html: str) -> str:
-    """The page as Markdown: links, lists, tables and code keep their marks. Errors: ExtraNotInstalled."""
+def _converted(report: bytes | str, to_markdown: ToMarkdown | None) -> ReportInput:
+    if to_markdown is None:
+        raise InvalidInput("nobody is here to read HTML or DOCX", reason="not_text")
     try:
-        from html_to_markdown import convert
-    except ImportError:
-        raise ExtraNotInstalled(
-            "reports in HTML need an extra", reason="audit", hint=f"Run: {install_extra('audit')}"
-        ) from None
-
-    cleaned = re.sub(r"<(script|style|noscript|template)\b.*?</\1\s*>", " ", html, flags=re.DOTALL | re.IGNORECASE)
-    # Raised figures stay plain: the converter's marks around them would hide markers of citations.
-    cleaned = re.sub(r"<sup\b[^>]*>(.*?)</sup>", r"\1", cleaned, flags=re.DOTALL | re.IGNORECASE)
-    converted = convert(cleaned)
-    text = converted if isinstance(converted, str) else str(converted.content or "")
-    # What the converter writes of the head of the page is no sentence of the report.
-    text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL)
-    return re.sub(r"\\([\[\]()*_`#.!>-])", r"\1", text)
-
-
-def docx_text(content: bytes) -> str:
-    """The text of a DOCX as Markdown: headings, list items, table rows, links, footnotes.
-
-    Errors: InvalidInput (`docx`).
-    """
-    from lxml import etree
-
-    # The file is a stranger's: entities may name files here, or grow without end.
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            body = etree.fromstring(_part(archive, "word/document.xml"), parser)
-            names = set(archive.namelist())
-            parts = [(kind, f"word/{kind}s.xml") for kind in _NOTES]
-            found = [(kind, _part(archive, name)) for kind, name in parts if name in names]
-            links_name = "word/_rels/document.xml.rels"
-            links_part = _part(archive, links_name) if links_name in names else b""
-        targets: dict[str, str] = {}
-        if links_part:
-            targets = {str(r.get("Id")): str(r.get("Target")) for r in etree.fromstring(links_part, parser)}
-        notes = [(kind, note) for kind, part in found for note in etree.fromstring(part, parser)]
-    except (zipfile.BadZipFile, KeyError, etree.XMLSyntaxError, NotImplementedError) as error:
-        raise InvalidInput("the report is not a readable DOCX file", reason="docx") from error
-    lines: list[str] = []
-    for block in _blocks(body):
-        lines += (_block(block, targets), "")
-    for kind, note in notes:
-        number = note.get(f"{_WORD}id")
-        text = " ".join("".join(_runs(p, targets)).strip() for p in note.iter(f"{_WORD}p")).strip()
-        if text and note.get(f"{_WORD}type") is None:
-            lines += (f"[^{_NOTES[kind]}{number}]: {text}", "")
-    return "\n".join(lines)
-
-
-def _part(archive: zipfile.ZipFile, name: str) -> bytes:
-    if archive.getinfo(name).file_size > _DOCX_PART_BYTES:
-        raise InvalidInput("the DOCX file unpacks to more than 20 MB", reason="too_large")
-    return archive.read(name)
-
-
-def _blocks(body: "object") -> Iterator["object"]:
-    """The paragraphs and the table rows in order."""
-    for node in body.iter(f"{_WORD}p", f"{_WORD}tr"):  # type: ignore[attr-defined]  # an lxml element has no types
-        if node.tag == f"{_WORD}tr" or next(node.iterancestors(f"{_WORD}tr"), None) is None:
-            yield node
-
-
-def _block(node: "object", targets: dict[str, str]) -> str:
-    """A paragraph in Markdown, or a table row with bars between its cells."""
-    if node.tag == f"{_WORD}p":  # type: ignore[attr-defined]  # as above
-        return "".join(_runs(node, targets))
-    cells = (
-        " ".join("".join(_runs(paragraph, targets)).strip() for paragraph in cell.iter(f"{_WORD}p"))
-        for cell in node.iter(f"{_WORD}tc")  # type: ignore[attr-defined]  # as above
-    )
-    return f"| {' | '.join(cells)} |"
-
-
-def _runs(paragraph: "object", targets: dict[str, str]) -> Iterator[str]:
-    """The pieces of a paragraph in Markdown."""
-    style = paragraph.find(f"{_WORD}pPr/{_WORD}pStyle")  # type: ignore[attr-defined]  # as above
-    name = str(style.get(f"{_WORD}val", "")) if style is not None else ""
-    if name.lower().startswith(("heading", "title")):
-        yield "# "
-    elif paragraph.find(f"{_WORD}pPr/{_WORD}numPr") is not None:  # type: ignore[attr-defined]  # as above
-        yield "- "
-    links: dict[int, str] = {}
-    for node in paragraph.iter():  # type: ignore[attr-defined]  # as above
-        if node.tag == f"{_WORD}hyperlink":
-            target = targets.get(str(node.get(f"{_RELATION}id")), "")
-            texts = list(node.iter(f"{_WORD}t"))
-            if target.startswith("http") and texts:
-                texts[0].text = "[" + (texts[0].text or "")
-                links[id(texts[-1])] = f"]({target})"
-        elif node.tag == f"{_WORD}t":
-            yield (node.text or "") + links.get(id(node), "")
-        elif node.tag in (f"{_WORD}footnoteReference", f"{_WORD}endnoteReference"):
-            kind = node.tag.removeprefix(_WORD).removesuffix("Reference")
-            yield f"[^{_NOTES[kind]}{node.get(f'{_WORD}id')}]"
-        elif node.tag in (f"{_WORD}tab", f"{_WORD}br"):
-            yield " "
+        text = to_markdown(report)
+    except RemoteError as error:
+        reason = "docx" if isinstance(report, bytes) else "html"
+        raise InvalidInput(f"the report can't be read: {error.message}", reason=reason) from error
+    # What is escaped would hide markers of citations and the numbers of entries.
+    return ReportInput(re.sub(r"\\([\[\]()*_`#.!>-])", r"\1", text))
 
 
 def _from_json(content: str) -> ReportInput | None:
@@ -246,6 +143,7 @@ class AuditService:
     Args:
         judge: who judges meaning; without one, what is in other words than its source is `unchecked`.
         reading: how pages are come by; without it only given pages are looked at.
+        to_markdown: reads reports in HTML and DOCX; without it they are refused.
         now: the time, for the record of judgements.
     """
 
@@ -254,10 +152,12 @@ class AuditService:
         judge: Judge | None = None,
         reading: PageReading | None = None,
         *,
+        to_markdown: ToMarkdown | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._judge = judge
         self._reading = reading
+        self._to_markdown = to_markdown
         self._now = now
 
     async def audit(
@@ -270,7 +170,7 @@ class AuditService:
 
         Errors: InvalidInput. A page that can't be read is not an error: its sentences are `could_not_check`.
         """
-        parsed = await to_thread.run_sync(_parsed, report)
+        parsed = await to_thread.run_sync(self._parsed, report)
         if sources is not None or self._reading is None:
             pages = await to_thread.run_sync(given_pages, parsed.references, sources or {})
         else:
@@ -298,7 +198,6 @@ class AuditService:
             strict=strict,
         )
 
-
-def _parsed(report: str | bytes) -> ParsedReport:
-    read = read_report(report)
-    return parse_report(read.text, read.annotations)
+    def _parsed(self, report: str | bytes) -> ParsedReport:
+        read = read_report(report, self._to_markdown)
+        return parse_report(read.text, read.annotations)

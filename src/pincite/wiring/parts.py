@@ -153,7 +153,7 @@ class Parts(OpenStores):
         if self.settings.profile == OFFLINE:
             listed = await self._libraries.listing(resolve_libraries(self.settings))
         reading = page_reading(self.settings, fetch, await self._archive(), listed)
-        return AuditService(judge, reading, now=self.clock.now)
+        return AuditService(judge, reading, to_markdown=_report_markdown, now=self.clock.now)
 
     async def recheck(self, report: Report, fetch: Fetch) -> Recheck:
         """The report's pages fetched anew, through a fetch service, and its quotes looked for."""
@@ -477,3 +477,9 @@ async def open_parts(
         stores = await stack.enter_async_context(resource_pool())
         kept = await stack.enter_async_context(resource_pool())
         yield Parts(settings, base, stores, kept, model, judge)
+
+
+def _report_markdown(report: bytes | str) -> str:
+    from pincite.fetch.extractors.reports import report_markdown
+
+    return report_markdown(report)

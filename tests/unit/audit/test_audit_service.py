@@ -13,6 +13,7 @@ from pincite.audit.service import AuditService
 from pincite.domain.errors import DeadLink, InvalidInput, ModelUnavailable
 from pincite.domain.evidence import JudgeCase, Judgement, JudgementLabel, Proof
 from pincite.domain.fetch import FetchRequest, FetchResult
+from pincite.fetch.extractors.reports import report_markdown
 from pincite.ports import Judge
 from pincite.testing.judges import LabelJudge, PageReader
 
@@ -65,7 +66,9 @@ class Web(SmallWeb):
 
 async def audited(report: str | bytes = REPORT, judge: Judge | None = None, *, strict: bool = False) -> Audit:
     web = Web({PARK_URL: PARK, RIVER_URL: RIVER, f"{PARK_URL}?unused=1": PARK})
-    return await AuditService(judge or PageReader(TELLS), PageReading(web)).audit(report, strict=strict)
+    return await AuditService(judge or PageReader(TELLS), PageReading(web), to_markdown=report_markdown).audit(
+        report, strict=strict
+    )
 
 
 async def unjudged(report: str | bytes = REPORT) -> Audit:

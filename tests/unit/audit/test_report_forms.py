@@ -9,10 +9,12 @@ from tests.fakes.small_web import SmallWeb
 
 from pincite.audit.findings import Audit, AuditVerdict, ReferenceState
 from pincite.audit.pages import PageReading
+from pincite.audit.parse import parse_report
 from pincite.audit.render import annotated_markdown
-from pincite.audit.service import AuditService, docx_text
-from pincite.domain.errors import DeadLink
+from pincite.audit.service import AuditService
+from pincite.domain.errors import DeadLink, InvalidInput
 from pincite.domain.fetch import FetchRequest, FetchResult
+from pincite.fetch.extractors.reports import report_markdown
 from pincite.testing.judges import PageReader
 
 WIND, BRIDGE, TRIAL = (
@@ -64,7 +66,7 @@ FORMS = {
 
 
 def audit(text: str) -> Audit:
-    return anyio.run(lambda: AuditService(PageReader(TELLS)).audit(text, sources=PAGES))
+    return anyio.run(lambda: AuditService(PageReader(TELLS), to_markdown=report_markdown).audit(text, sources=PAGES))
 
 
 @pytest.mark.parametrize("form", list(FORMS))
@@ -94,10 +96,13 @@ W = (
 
 
 def test_a_document_keeps_its_endnotes_and_the_rows_of_its_tables() -> None:
-    row = "".join(f"<w:tc><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:tc>" for text in ("Wind", "58 turbines"))
+    rows = "".join(
+        "<w:tr>" + "".join(f"<w:tc><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:tc>" for text in row) + "</w:tr>"
+        for row in (("Wind", "58 turbines"), ("Bridge", "2 towers"))
+    )
     document = (
         f'<w:document {W}><w:body><w:p><w:r><w:t>It opened.</w:t></w:r><w:r><w:endnoteReference w:id="2"/></w:r>'
-        f'<w:r><w:footnoteReference w:id="2"/></w:r></w:p><w:tbl><w:tr>{row}</w:tr></w:tbl></w:body></w:document>'
+        f'<w:r><w:footnoteReference w:id="2"/></w:r></w:p><w:tbl>{rows}</w:tbl></w:body></w:document>'
     )
     notes = '<w:{0}s {1}><w:{0} w:id="2"><w:p><w:r><w:t>Of the {0}</w:t></w:r></w:p></w:{0}></w:{0}s>'
     packed = io.BytesIO()
@@ -105,11 +110,14 @@ def test_a_document_keeps_its_endnotes_and_the_rows_of_its_tables() -> None:
         archive.writestr("word/document.xml", document)
         for kind in ("endnote", "footnote"):
             archive.writestr(f"word/{kind}s.xml", notes.format(kind, W))
-    text = docx_text(packed.getvalue())
-    assert "It opened.[^e2][^2]" in text
+    text = report_markdown(packed.getvalue())
     assert "| Wind | 58 turbines |" in text
-    assert "[^e2]: Of the endnote" in text
-    assert "[^2]: Of the footnote" in text
+    parsed = parse_report(text)
+    assert [(entry.key, entry.text) for entry in parsed.references] == [
+        ("1", "Of the endnote"),
+        ("2", "Of the footnote"),
+    ]
+    assert next((one.claim, one.references) for one in parsed.sentences) == ("It opened.", (0, 1))
 
 
 def test_an_address_that_the_given_pages_do_not_have_is_not_called_dead() -> None:
@@ -123,3 +131,12 @@ def test_an_address_that_the_given_pages_do_not_have_is_not_called_dead() -> Non
     found = anyio.run(service.audit, f"{A} [1]. {C} [2].\n\nReferences\n[1] {WIND}\n[2] {TRIAL}\n")
     assert [reference.state for reference in found.references] == [ReferenceState.READ, ReferenceState.NOT_GIVEN]
     assert "could not check: could not check" not in annotated_markdown(found)
+
+
+def test_html_is_read_whole_and_only_where_somebody_can() -> None:
+    page = f"<html><p>{A}.[1]</p><h2>Sources</h2><ol><li><a href='{WIND}'>Wind</a></li></ol></html>"
+    assert f"1. [Wind]({WIND})" in report_markdown(page), "the list of sources is no frame"
+    with pytest.raises(InvalidInput, match="nobody is here"):
+        anyio.run(AuditService().audit, page)
+    with pytest.raises(InvalidInput, match="can't be read"):
+        anyio.run(AuditService(to_markdown=report_markdown).audit, f"<html>{'<p>' * 3_000_000}</html>")

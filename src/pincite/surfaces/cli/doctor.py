@@ -113,7 +113,7 @@ async def _ask_engine(settings: "Settings", name: str) -> Decimal | None:
 
 
 EXTRAS = {
-    "audit": ("html_to_markdown", "reports in HTML for pincite audit"),
+    "audit": ("mammoth", "reports in DOCX for pincite audit"),
     "llm": ("pydantic_ai", "language models: OpenAI and servers that speak like it"),
     "anthropic": ("anthropic", "language models of Anthropic"),
     "google": ("google.genai", "language models of Google"),
