@@ -178,7 +178,9 @@ class ApiClient:
     async def post_json(self, path: str, body: object, headers: Mapping[str, str] | None = None) -> Answer:
         """The answer to POST with a JSON body. Errors: as `get`."""
         sent = {"Content-Type": "application/json", **(headers or {})}
-        return await self._call("POST", path, content=json.dumps(body, ensure_ascii=False).encode(), headers=sent)
+        # Half a surrogate pair, which broken pages have, must not keep a call from being made.
+        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        return await self._call("POST", path, content=content, headers=sent)
 
     async def post_form(self, path: str, form: Mapping[str, str]) -> Answer:
         """The answer to POST with a form. Errors: as `get`."""

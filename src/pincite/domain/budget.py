@@ -89,5 +89,5 @@ DEADLINES_S: Final[Mapping[str, float]] = {
     "hosted_call": 30.0,  # hosted_call, hosted_connect, hosted_answer: one call to a hosted scraper
     "local_search": 55.0,  # a busy machine must not change what a local library answers: wait for it
     "audit_page": 30.0,  # one cited page of an audit or a recheck
-    "judge": 10.0,  # judge: one question to a judge's endpoint
+    "judge": 10.0,  # judge_call, judge_connect, judge_answer: one question to a judge's endpoint
 }

@@ -5,38 +5,31 @@ URL nor texts are logged. It is asked in the words of natural language inference
 once; what is read of the answer is in `answer_of`.
 """
 
-import json
-import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import anyio
 
+from pincite.apis.client import ApiClient, ApiSettings, Bounds
+from pincite.domain.budget import DEADLINES_S
 from pincite.domain.errors import (
     InvalidSetting,
-    NetworkError,
     PinciteError,
     ProviderAuth,
     ProviderBadReply,
     ProviderError,
     RateLimited,
     RemoteError,
-    Timeout,
 )
 from pincite.domain.evidence import JudgeCase, Judgement, JudgementLabel, Thresholds
-from pincite.domain.version import VERSION
 from pincite.judges.wrappers import judgement_of, premises_of
-from pincite.runtime.call_context import count_request
 from pincite.runtime.recovery import first_failure
 
-if TYPE_CHECKING:
-    import httpx2
-
 # A cross-encoder of the operator's own; the rest is for a queue before it. Chosen, not measured.
-CALL_S: Final = 10.0
-# A word and a few numbers a statement: a hundred times what any answer needs.
-_MAX_ANSWER_BYTES: Final = 256 * 1024
+CALL_S: Final = DEADLINES_S["judge"]
+# A word and a few numbers a statement: far above what any answer needs.
+_BOUNDS: Final = Bounds("judge", 2**20)
 # About 6,500 tokens: below the 8,192 of most long-context judges, with the statement.
 _MAX_PREMISE_CHARS: Final = 26_000
 # Sentences of our own reports end at 700 (`research.model.sentences`); what is cut is no sentence.
@@ -66,21 +59,20 @@ class HttpJudge:
         deadline_s: float = CALL_S,
         concurrency: int = 4,
     ) -> None:
-        self._url = url
         self.name = name_of(url)
         self.thresholds = thresholds
-        self._headers = {"User-Agent": f"Pincite/{VERSION}", "Accept": "application/json"}
-        if api_key:
-            self._headers["Authorization"] = f"Bearer {api_key}"
-        self._deadline_s = deadline_s
         self._concurrency = concurrency
-        self._client: httpx2.AsyncClient | None = None
+        parts = urlsplit(url)
+        # The whole address as it was given, its last slash and its query included.
+        origin = f"{parts.scheme}://{parts.netloc}"
+        self._path = url[len(origin) :]
+        settings = ApiSettings(origin, deadline_s=deadline_s)
+        headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {api_key}"} if api_key else {})
+        self._client = ApiClient("the judge's endpoint", settings, headers, bounds=_BOUNDS)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        await self._client.aclose()
 
     async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:
         """One call for each case. A case of which the endpoint says that it can't tell is left out.
@@ -122,46 +114,10 @@ class HttpJudge:
             "premise": premise,
             "lines": [{"id": line.line_id, "role": line.role or "passage", "text": line.text} for line in case.lines],
         }
-        count_request()
-        status, answer = await self._call(json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-        if status != 200:
-            raise _refusal(status)
-        try:
-            value = json.loads(answer)
-        except (ValueError, RecursionError):
-            raise ProviderBadReply("the judge's endpoint did not answer with JSON", reason="not_json") from None
-        return answer_of(value, case, self.thresholds)
-
-    async def _call(self, body: bytes) -> tuple[int, bytes]:
-        import httpx2
-
-        try:
-            with anyio.fail_after(self._deadline_s):
-                async with self._open().stream("POST", self._url, content=body) as reply:
-                    received = bytearray()
-                    async for piece in reply.aiter_bytes():
-                        received += piece
-                        if len(received) > _MAX_ANSWER_BYTES:
-                            raise ProviderBadReply("the judge's endpoint sent too much", reason="answer_too_large")
-                    return reply.status_code, bytes(received)
-        except (TimeoutError, httpx2.TimeoutException):
-            raise Timeout("the judge's endpoint did not answer in time", reason="judge") from None
-        except httpx2.HTTPError:  # its text may hold the URL
-            raise NetworkError("the judge's endpoint can't be reached", reason="connect") from None
-
-    def _open(self) -> "httpx2.AsyncClient":
-        if self._client is None:
-            import httpx2
-
-            logging.getLogger("httpx2").addFilter(_quiet)
-            self._client = httpx2.AsyncClient(
-                headers={**self._headers, "Content-Type": "application/json"},
-                follow_redirects=False,
-                trust_env=False,
-                timeout=self._deadline_s,
-                limits=httpx2.Limits(max_connections=8),
-            )
-        return self._client
+        answer = await self._client.post_json(self._path, body)
+        if answer.status != 200:
+            raise _refusal(answer.status)
+        return answer_of(answer.json(), case, self.thresholds)
 
 
 def name_of(url: str) -> str:
@@ -240,7 +196,3 @@ def _refusal(status: int) -> PinciteError:
     if status == 429:
         return RateLimited("the judge's endpoint is limiting the rate")
     return ProviderBadReply(f"the judge's endpoint answered {status}", reason="bad_status", retryable=status >= 500)
-
-
-def _quiet(record: logging.LogRecord) -> bool:
-    return record.levelno >= logging.WARNING
