@@ -7,7 +7,7 @@ the `<https://...>` of references and leads.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain, repeat
@@ -120,7 +120,13 @@ def restyle(markdown: str, style: CitationStyle) -> str:
 
     Code stays as it is: `a[1]` in a fence is no citation.
     """
-    change = _linked if style != "[n]" else _plain
+    if style == "[n]":
+        return _outside_code(markdown, lambda line: _LINKED_MARK.sub(r"[\1]", line))
+    return _outside_code(markdown, lambda line: _PLAIN_MARK.sub(r"[\1](citation:\1)", line))
+
+
+def _outside_code(markdown: str, change: Callable[[str], str]) -> str:
+    """The Markdown with each line changed that is not in a fence."""
     fence = ""
     lines: list[str] = []
     for line in markdown.split("\n"):
@@ -134,14 +140,6 @@ def restyle(markdown: str, style: CitationStyle) -> str:
     return "\n".join(lines)
 
 
-def _plain(text: str) -> str:
-    return _LINKED_MARK.sub(r"[\1]", text)
-
-
-def _linked(text: str) -> str:
-    return _PLAIN_MARK.sub(r"[\1](citation:\1)", text)
-
-
 def escape(text: str) -> str:
     """`text` on one line with every character escaped that would mean something in Markdown or to a terminal."""
     return _SPECIAL.sub(lambda found: "\\" + found[0], one_line(text))
@@ -149,14 +147,7 @@ def escape(text: str) -> str:
 
 def for_terminal(markdown: str) -> str:
     """Markdown to be read as it stands: what `escape` put in front of signs is left out; code never had any."""
-    fence = ""
-    lines: list[str] = []
-    for line in markdown.split("\n"):
-        marked = _FENCE.match(line)
-        lines.append(line if fence or marked else _ESCAPED.sub(lambda found: found[2] or found[0], line))
-        if marked is not None:
-            fence = "" if marked[1] == fence else fence or marked[1]
-    return "\n".join(lines)
+    return _outside_code(markdown, lambda line: _ESCAPED.sub(lambda found: found[2] or found[0], line))
 
 
 def one_line(text: str) -> str:
@@ -356,10 +347,15 @@ def _part(piece: Piece, printed: str) -> str:
     return _words(Sentence(piece.text, SentenceKind.CONNECTIVE, struck=struck), printed)
 
 
-def _name(text: str, code: Sequence[str]) -> str:
-    """The name of a row or a column."""
+def name_of(text: str, code: Sequence[str]) -> Sentence:
+    """The name of a row or a column, to be printed as sentences are; `code` is what is set as code in it."""
     line = one_line(text)
-    return _words(Sentence(line, SentenceKind.CONNECTIVE, code=names_in(line, code)), line)
+    return Sentence(line, SentenceKind.CONNECTIVE, code=names_in(line, code))
+
+
+def _name(text: str, code: Sequence[str]) -> str:
+    name = name_of(text, code)
+    return _words(name, name.text)
 
 
 def _words(sentence: Sentence, printed: str) -> str:

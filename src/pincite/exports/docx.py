@@ -20,10 +20,8 @@ from pincite.domain.layout import (
     Quotation,
     Run,
     Sentence,
-    SentenceKind,
     Styled,
     laid_out,
-    names_in,
 )
 from pincite.domain.markdown import (
     ANSWER_HEADING,
@@ -35,6 +33,7 @@ from pincite.domain.markdown import (
     constraints_text,
     day,
     linkable,
+    name_of,
     no_answer_text,
     one_line,
     open_heading,
@@ -373,8 +372,7 @@ def _styled(run: Styled) -> str:
 
 def _name(paragraph: "Paragraph", text: str, code: Sequence[str]) -> None:
     """The name of a row or a column."""
-    line = one_line(text)
-    for piece in styled_pieces(Sentence(line, SentenceKind.CONNECTIVE, code=names_in(line, code))):
+    for piece in styled_pieces(name_of(text, code)):
         run = paragraph.add_run(piece.text)
         run.bold = True
         if piece.is_code:

@@ -16,12 +16,10 @@ from pincite.domain.layout import (
     Run,
     Section,
     Sentence,
-    SentenceKind,
     Styled,
     laid_out,
-    names_in,
 )
-from pincite.domain.markdown import one_line
+from pincite.domain.markdown import name_of, one_line
 from pincite.domain.signs import PROOFS, place_of, styled_pieces
 
 
@@ -73,9 +71,7 @@ def _styled(run: Styled) -> str:
 
 
 def _name(text: str, code: Sequence[str]) -> str:
-    """The name of a row or a column."""
-    line = one_line(text)
-    return styled_html(Sentence(line, SentenceKind.CONNECTIVE, code=names_in(line, code)))
+    return styled_html(name_of(text, code))
 
 
 def _laid(laid: Laid, to: HtmlSentences, *, bare: bool = False) -> Iterator[str]:
