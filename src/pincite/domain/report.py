@@ -377,34 +377,24 @@ class Report:
 
     def claim_citations(self) -> tuple[ClaimCitation, ...]:
         """The addresses behind each claim, in the order of the claims."""
-        urls = {reference.n: reference.url for reference in self.references}
         return tuple(
-            ClaimCitation(
-                claim.id,
-                tuple(
-                    dict.fromkeys(
-                        urls[e.reference_n]
-                        for e in claim.evidence
-                        if e.reference_n in urls and e.relation is not Relation.CONTRADICTS
-                    )
-                ),
-            )
+            ClaimCitation(claim.id, tuple(dict.fromkeys(reference.url for _, reference in self._cited(claim))))
             for claim in self.claims
         )
 
     def findings(self) -> tuple[Finding, ...]:
         """Every claim once, with its citations (at least one each)."""
-        entries = {reference.n: reference for reference in self.references}
-        found = []
+        found: list[Finding] = []
         for claim in self.claims:
-            citations = tuple(
-                FindingCitation(entries[e.reference_n].url, entries[e.reference_n].title, cut_on_word(e.quote))
-                for e in claim.evidence
-                if e.reference_n in entries and e.relation is not Relation.CONTRADICTS
-            )
-            if citations:
-                found.append(Finding(claim.text, tuple(dict.fromkeys(citations))))
+            citations = (FindingCitation(r.url, r.title, cut_on_word(e.quote)) for e, r in self._cited(claim))
+            if unique := tuple(dict.fromkeys(citations)):
+                found.append(Finding(claim.text, unique))
         return tuple(found)
+
+    def _cited(self, claim: ReportClaim) -> list[tuple[ReportEvidence, Reference]]:
+        """The evidence that carries the claim, with the pages that the report lists for it."""
+        carrying = [e for e in claim.evidence if e.relation is not Relation.CONTRADICTS]
+        return [(e, self.references[n - 1]) for e in carrying if 1 <= (n := e.reference_n or 0) <= len(self.references)]
 
 
 # Members of the JSON that repeat others under names that programs look for: their type, and what makes them.

@@ -7,13 +7,12 @@ the same files. Nothing is unpacked to disk.
 
 import base64
 import io
-import json
 import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from pincite.domain.codec import from_json
 from pincite.domain.errors import (
@@ -28,7 +27,7 @@ from pincite.domain.events import Json
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
 from pincite.domain.page import Document, Excerpts, Kept, Snapshot
-from pincite.exports.bundle_content import content_problems
+from pincite.exports.bundle_content import content_problems, json_object
 from pincite.exports.codec import load_report, parse
 from pincite.exports.wacz import (
     ARCHIVE,
@@ -149,14 +148,14 @@ class Bundle:
         for name in (PACKAGE, PACKAGE_DIGEST):
             if name not in self._files:
                 yield BundleProblem(name, "is missing")
-        expected = _object(self._files.get(PACKAGE_DIGEST, b""))
+        expected = json_object(self._files.get(PACKAGE_DIGEST, b""))
         wanted = {"path": PACKAGE, "hash": f"sha256:{sha256_hex(self._files.get(PACKAGE, b''))}"}
         if PACKAGE_DIGEST in self._files and expected != wanted:
             yield BundleProblem(PACKAGE, f"its SHA-256 is not the one in {PACKAGE_DIGEST}")
 
     def _file_problems(self) -> Iterator[BundleProblem]:
         """Each file against the list, and the list against the files."""
-        resources = _object(self._files.get(PACKAGE, b"")).get("resources")
+        resources = json_object(self._files.get(PACKAGE, b"")).get("resources")
         listed = {}
         for entry in resources if isinstance(resources, list) else []:
             if isinstance(entry, dict) and isinstance(entry.get("path"), str):
@@ -222,18 +221,7 @@ def _stored(archive: zipfile.ZipFile, info: zipfile.ZipInfo, data: bytes) -> byt
 
 
 def _json_lines(data: bytes) -> Iterator[dict[str, Json]]:
-    for line in data.split(b"\n"):
-        entry = _object(line)
-        if entry:
-            yield entry
-
-
-def _object(data: bytes) -> dict[str, Json]:
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        return {}
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+    return filter(None, map(json_object, data.split(b"\n")))
 
 
 def _value(kind: type[T], data: Json, file: str) -> T:

@@ -70,7 +70,7 @@ def content_problems(files: Mapping[str, bytes], report: Report, evidence: Evide
     if files.get(MARKDOWN, b"") != report.markdown.encode("utf-8", "backslashreplace"):
         yield MARKDOWN, "is not the Markdown of the report"
     yield from _json_problems(files)
-    yield from _package_problems(_object(files.get(PACKAGE, b"")), report)
+    yield from _package_problems(json_object(files.get(PACKAGE, b"")), report)
     yield from _event_problems(files.get(EVENTS, b""), report)
     try:
         cited = tuple(cited_evidence(report, evidence))
@@ -140,7 +140,7 @@ def _placed(captures: bytes, cited: Sequence[Snapshot]) -> list[Placed]:
     known = {snapshot.snapshot_id: snapshot for snapshot in cited}
     found: list[Placed] = []
     for line in captures.split(b"\n"):
-        entry = _object(line)
+        entry = json_object(line)
         snapshot = known.get(str(entry.get("snapshot_id")))
         record = entry.get("record")
         place = record if isinstance(record, dict) else {}
@@ -173,7 +173,7 @@ def _list_problems(files: Mapping[str, bytes], cited: Sequence[tuple[Snapshot, t
         for number, line in enumerate(files.get(name, b"").split(b"\n"), 1):
             if not line:
                 continue
-            found = str(_object(line).get(key))
+            found = str(json_object(line).get(key))
             if found not in ids:
                 yield name, f"line {number} is of nothing that the report cites"
             elif found in seen:
@@ -215,7 +215,7 @@ def _event_problems(events: bytes, report: Report) -> Found:
     for number, line in enumerate(events.split(b"\n"), 1):
         if not line:
             continue
-        entry = _object(line)
+        entry = json_object(line)
         sequence = entry.get("seq")
         if entry.get("run_id") != report.run_id:
             yield EVENTS, f"line {number} is of another run"
@@ -233,9 +233,10 @@ def _unpacked(data: bytes) -> bytes:
         return b""
 
 
-def _object(data: bytes) -> Mapping[str, Json]:
+def json_object(data: bytes) -> dict[str, Json]:
+    """The JSON object in `data`; empty where there is none."""
     try:
-        value = json.loads(data)
+        value: Json = json.loads(data)
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

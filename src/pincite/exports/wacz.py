@@ -17,7 +17,7 @@ from pincite.domain.ids import sha256_hex
 from pincite.domain.page import Document, Excerpts, Kept, Snapshot
 from pincite.domain.report import Report
 from pincite.domain.version import VERSION
-from pincite.exports.codec import dump_report, event_json
+from pincite.exports.codec import dump, dump_report, event_json
 from pincite.exports.warc_records import Record, capture_record, digest, provenance_record, stamp, text_record, warcinfo
 from pincite.ports import EvidenceSource
 from pincite.urls.masking import mask_secrets
@@ -128,7 +128,7 @@ def render_bundle(report: Report, evidence: EvidenceSource, events: Sequence[Eve
     }
     files = {path: content for path, content in files.items() if content}  # validators take an empty file for broken
     files[PACKAGE] = _package(report, files)
-    files[PACKAGE_DIGEST] = _pretty({"path": PACKAGE, "hash": f"sha256:{sha256_hex(files[PACKAGE])}"})
+    files[PACKAGE_DIGEST] = dump({"path": PACKAGE, "hash": f"sha256:{sha256_hex(files[PACKAGE])}"})
     return zip_bytes(files)
 
 
@@ -254,7 +254,7 @@ def _document_json(document: Reading) -> dict[str, Json]:
 
 
 def _package(report: Report, files: Mapping[str, bytes]) -> bytes:
-    return _pretty(
+    return dump(
         {
             "profile": "data-package",
             "wacz_version": WACZ_VERSION,
@@ -282,7 +282,3 @@ def _lines(lines: Iterable[str]) -> bytes:
 def _json_line(value: Mapping[str, Json]) -> str:
     """One line of JSON, as compact as it can be."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-
-def _pretty(value: Mapping[str, Json]) -> bytes:
-    return (json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode("utf-8", "backslashreplace")
