@@ -27,7 +27,7 @@ def fragment_url(url: str, text: str, start: int, end: int) -> str:
 
     Source: WICG Scroll to Text Fragment; measured rules in docs/verification.md.
     """
-    start, end = _whole_words(text, start, end)
+    start, end = whole_words(text, start, end)
     passage = text[start:end]
     words = passage.split()
     if not words or url.startswith(("data:", "about:")):
@@ -110,7 +110,8 @@ def _compared(text: str) -> str:
 _page_compared = lru_cache(maxsize=4)(_compared)
 
 
-def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
+def whole_words(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span without white space at its ends, each half word in it as a whole one."""
     while start > 0 and start < len(text) and text[start].isalnum() and text[start - 1].isalnum():
         start -= 1
     while 0 < end < len(text) and text[end - 1].isalnum() and text[end].isalnum():

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from pincite.domain.evidence import ContextRole, EvidencePassage, arranged, with_struck
 from pincite.domain.frozen import dataclass
+from pincite.text.fragments import whole_words
 from pincite.text.normalise import Folded, fold
 from pincite.text.sentences import Span, sentences
 
@@ -78,7 +79,7 @@ def locate_near(quotation: str, document_text: str) -> Located | None:
     if best is None or best.dest_end <= best.dest_start or len(folded.text.lower()) != len(folded.text):
         return None
     # The alignment ends anywhere; half a word shown to a reader looks like an error of the page.
-    start, end = _whole_words(folded.text, best.dest_start, best.dest_end)
+    start, end = whole_words(folded.text, best.dest_start, best.dest_end)
     found = Span(*folded.span(start, end))
     return Located(found, document_text[found.start : found.end], False)
 
@@ -101,18 +102,6 @@ def _pattern(part: str) -> re.Pattern[str]:
     head = r"(?<!\w)" if words[0][:1].isalnum() else ""
     tail = r"(?!\w)" if words[-1][-1:].isalnum() else ""
     return re.compile(head + r"\s+".join(map(re.escape, words)) + tail)
-
-
-def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
-    while start > 0 and text[start].isalnum() and text[start - 1].isalnum():
-        start -= 1
-    while end < len(text) and text[end - 1].isalnum() and text[end].isalnum():
-        end += 1
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return start, end
 
 
 # Whether a sentence is in its source's own words: slices of one page, joined only by what changes nothing.
