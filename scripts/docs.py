@@ -5,6 +5,7 @@ A page holds a table between `<!-- generated: NAME -->` and `<!-- end -->`; NAME
 
 import ast
 import inspect
+import json
 import re
 import sys
 import tomllib
@@ -149,7 +150,8 @@ def providers() -> str:
 
 
 def schemas() -> str:
-    rows = ((f"`{name}`", f"`pincite/schemas/{name}.json`", str(codec.build(name)["$id"])) for name in codec.names())
+    ids = {name: json.loads(codec.published(name))["$id"] for name in codec.SCHEMAS}
+    rows = ((f"`{name}`", f"`pincite/schemas/{name}.json`", found) for name, found in ids.items())
     return table(("shape", "file in the package", "`$id`"), rows)
 
 

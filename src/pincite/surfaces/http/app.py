@@ -1,7 +1,7 @@
 """The application: routes, identity, limits on what comes in, health and counts; and its OpenAPI document."""
 
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache, partial
 from typing import Any
@@ -176,7 +176,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
     parts = document.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})
     for name in PUBLISHED:
-        schemas.update(_hoisted(codec.build(name)))
+        schemas.update(_hoisted(codec.published(name)))
     schemas["Problem"] = _problem()
     # What FastAPI would answer; here problem documents stand in its place.
     schemas.pop("HTTPValidationError", None)
@@ -187,10 +187,9 @@ def _document(app: FastAPI) -> dict[str, Any]:
     return document
 
 
-def _hoisted(found: Mapping[str, Any]) -> dict[str, Any]:
+def _hoisted(schema: str) -> dict[str, Any]:
     """A published schema and its parts as components, which refer to each other as components do."""
-    text = json.dumps(found).replace("#/$defs/", "#/components/schemas/")
-    top: dict[str, Any] = json.loads(text)
+    top: dict[str, Any] = json.loads(schema.replace("#/$defs/", "#/components/schemas/"))
     inner = top.pop("$defs", {})
     for name in ("$schema", "$id"):
         top.pop(name, None)
@@ -198,7 +197,7 @@ def _hoisted(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _problem() -> dict[str, Any]:
-    error: Any = codec.build("error")
+    error: Any = json.loads(codec.published("error"))
     members = error["properties"]["error"]["properties"]
     more: dict[str, Any] = {
         "type": {"type": "string", "description": "A URN that ends in the code."},
