@@ -1,8 +1,9 @@
 """A source in the one shape all surfaces use, and `normalize_citation` that makes it."""
 
 import unicodedata
-from datetime import UTC, datetime
+from datetime import datetime
 
+from pincite.domain.codec import in_utc
 from pincite.domain.errors import InvalidInput
 from pincite.domain.frozen import dataclass
 
@@ -64,8 +65,7 @@ def _utc(moment: datetime | str) -> str:
             moment = datetime.fromisoformat(moment)
         except ValueError as error:
             raise InvalidInput(f"not an ISO 8601 time: {moment!r}", reason="time_invalid") from error
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return aware.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return in_utc(moment).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def cut_on_word(text: str, most_chars: int = EXCERPT_CHARS) -> str:

@@ -37,22 +37,24 @@ class _BadPart(ValueError):
 _BAD = (TypeError, ValueError, KeyError, AttributeError, InvalidOperation, OverflowError)
 
 
+def in_utc(moment: datetime) -> datetime:
+    """The moment in UTC; one without a zone is taken for UTC."""
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+
+
 def utc_text(moment: datetime) -> str:
     """`moment` as `2026-11-21T08:15:00.000000Z`: fixed width, so that text order is time order."""
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return aware.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return in_utc(moment).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def utc_moment(text: str) -> datetime:
     """The moment that `utc_text` wrote (or any ISO 8601 one), aware, UTC."""
-    moment = datetime.fromisoformat(text)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    return in_utc(datetime.fromisoformat(text))
 
 
 def short_utc_text(moment: datetime) -> str:
     """`moment` as `2026-11-21T08:15:00Z`, with microseconds only where there are any: the form sent outside."""
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return aware.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return in_utc(moment).isoformat().replace("+00:00", "Z")
 
 
 def to_json(value: object, *, outside: bool = False, sparse: bool = False) -> Json:

@@ -9,10 +9,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import chain, repeat
 from typing import Literal
 
+from pincite.domain.codec import in_utc
 from pincite.domain.frozen import dataclass
 from pincite.domain.layout import (
     Code,
@@ -166,7 +167,7 @@ def without_controls(text: str) -> str:
 
 def day(moment: datetime) -> str:
     """The UTC day as `2026-11-21`."""
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).date().isoformat()
+    return in_utc(moment).date().isoformat()
 
 
 def linkable(url: str) -> bool:

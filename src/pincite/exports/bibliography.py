@@ -4,7 +4,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from urllib.parse import unquote, urlsplit
 
 from pincite.domain.events import Json
@@ -145,8 +145,7 @@ def _item(reference: Reference, key: str) -> dict[str, Json]:
 
 
 def _date(moment: datetime) -> dict[str, Json]:
-    at = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    return {"date-parts": [[at.year, at.month, at.day]]}
+    return {"date-parts": [[int(part) for part in day(moment).split("-")]]}
 
 
 class RisExporter:
@@ -164,15 +163,16 @@ class RisExporter:
 
 
 def _ris_entry(reference: Reference, key: str) -> Iterator[str]:
+    published = day(reference.published_at) if reference.published_at else ""
     yield "TY  - ELEC"
     fields = (
         ("ID", key),
         ("TI", reference.title or reference.url),
         ("AU", reference.author or ""),
         ("T2", site(reference.url)),
-        ("DA", _day(reference.published_at)),
-        ("PY", f"{reference.published_at:%Y}" if reference.published_at else ""),
-        ("Y2", _day(reference.accessed_at)),
+        ("DA", published.replace("-", "/")),
+        ("PY", published[:4]),
+        ("Y2", day(reference.accessed_at).replace("-", "/")),
         ("UR", reference.url),
         ("DO", doi(reference.url)),
         ("AB", reference.excerpt),
@@ -183,9 +183,3 @@ def _ris_entry(reference: Reference, key: str) -> Iterator[str]:
             yield f"{tag}  - {line}"
     yield "ER  - "
     yield ""
-
-
-def _day(moment: datetime | None) -> str:
-    if moment is None:
-        return ""
-    return f"{(moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC):%Y/%m/%d}"
