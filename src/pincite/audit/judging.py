@@ -200,7 +200,11 @@ class Auditor:
                 item.own = found
         await self._judge_against_others([item for item in waiting.values() if not self._settled(item)])
         for number, item in waiting.items():
-            done[number] = self._verdict_by_cited_pages(item) if item.cited else self._verdict_without_pages(item)
+            done[number] = (
+                self._verdict_by_cited_pages(item, item.own)
+                if item.own is not None
+                else self._verdict_without_pages(item)
+            )
         return [done[number] for number in range(len(sentences))]
 
     async def _proven(
@@ -254,11 +258,9 @@ class Auditor:
         named = {passage.document_id for passage in _passages_shown(proven)}
         return tuple(index for index in indexes if self._pages[index].document_id in named)
 
-    def _verdict_by_cited_pages(self, item: _Open) -> Judged:
+    def _verdict_by_cited_pages(self, item: _Open, own: Proven) -> Judged:
         """The verdict on a sentence of which a cited page was read."""
-        own, sentence = item.own, item.sentence
-        if own is None:
-            raise AssertionError("a sentence that cites pages was compared with them")
+        sentence = item.sentence
         if own.nothing_to_check and not sentence.missing:
             return Judged(_audited(sentence, AuditVerdict.NOT_A_CLAIM, own.reason, proven=own))
         carrying = len(self._carrying(own, item.cited)) if own.verdict in _CARRIED else 0

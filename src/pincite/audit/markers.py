@@ -123,15 +123,8 @@ def _marker(match: re.Match[str], known: Callable[[str], bool]) -> Marker | None
         # "m²" is an area and no second source.
         unit = _UNITS.search(match.string[max(0, start - 6) : start])
         return Marker(start, end, keys) if all(map(known, keys)) and not unit else None
-    numbers = (
-        match["numbers"]
-        or match["round_numbers"]
-        or match["lens_numbers"]
-        or match["named_numbers"]
-        or match["sup_numbers"]
-        or match["caret_numbers"]
-    )
-    keys = tuple(expand(numbers))
+    forms = ("", "round_", "lens_", "named_", "sup_", "caret_")
+    keys = tuple(expand(next(filter(None, (match[f"{form}numbers"] for form in forms)))))
     # A number in round brackets is a marker only where the list has it.
     if match["round"] and not all(map(known, keys)):
         return None

@@ -18,16 +18,11 @@ if TYPE_CHECKING:
 # Counted up when a member of the JSON changes its meaning or goes (docs/audit.md).
 SCHEMA_VERSION = 2
 WORDS = {
-    AuditVerdict.SUPPORTED: "supported",
-    AuditVerdict.WRONG_SOURCE: "wrong source",
+    **{verdict: verdict.value.replace("_", " ") for verdict in AuditVerdict},
     AuditVerdict.PARTIAL: "partly supported",
-    AuditVerdict.CONTRADICTED: "contradicted",
-    AuditVerdict.NOT_FOUND: "not found",
     AuditVerdict.MISQUOTED: "quotation not verbatim",
     AuditVerdict.NO_ENTRY: "marker without entry",
     AuditVerdict.INVENTED_URL: "invented or unreachable URL",
-    AuditVerdict.COULD_NOT_CHECK: "could not check",
-    AuditVerdict.UNCHECKED: "unchecked",
     AuditVerdict.UNCITED: "uncited fact",
     AuditVerdict.NOT_A_CLAIM: "no claim",
 }

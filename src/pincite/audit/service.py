@@ -2,13 +2,14 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from anyio import to_thread
 
-from pincite.audit.findings import Audit, AuditVerdict
+from pincite.audit.findings import Audit
 from pincite.audit.judging import Auditor
 from pincite.audit.markers import Marker
 from pincite.audit.pages import PageReading, fetched_pages, given_pages
@@ -180,14 +181,8 @@ class AuditService:
         )
         judged = await auditor.audit(parsed.sentences)
         sentences = tuple(item.sentence for item in judged)
-        cited = [0] * len(pages.references)
-        for sentence in sentences:
-            if sentence.outcome is not AuditVerdict.NOT_A_CLAIM or sentence.references:
-                for index in sentence.references:
-                    cited[index] += 1
-        references = tuple(
-            replace(reference, cited=count) for reference, count in zip(pages.references, cited, strict=True)
-        )
+        cited = Counter(index for sentence in sentences for index in sentence.references)
+        references = tuple(replace(one, cited=cited[index]) for index, one in enumerate(pages.references))
         return Audit(
             parsed.text,
             sentences,

@@ -46,13 +46,7 @@ class PinciteError(Exception):
 
     def as_dict(self) -> dict[str, str | bool]:
         """`{code, reason, message, hint, retryable}`, the shape every surface prints."""
-        return {
-            "code": self.code,
-            "reason": self.reason,
-            "message": self.message,
-            "hint": self.hint,
-            "retryable": self.retryable,
-        }
+        return {name: getattr(self, name) for name in ("code", "reason", "message", "hint", "retryable")}
 
 
 # ---- input: the caller can change what was asked ----------------------------------------------------------

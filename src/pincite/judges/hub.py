@@ -91,7 +91,12 @@ class ModelHub:
             InvalidInput: unknown, or refused. NotFound, ProviderAuth, ProviderBadReply (`hash_mismatch`, ...),
             TooLarge, NetworkError, Timeout.
         """
-        known = known_judge(name)
+        if name in REFUSED:
+            raise InvalidInput(f"{name} can't be added: {REFUSED[name]}", reason="model_refused")
+        known = KNOWN.get(name)
+        if known is None:
+            hint = f"Known: {', '.join(KNOWN)}."
+            raise InvalidInput(f"no model {name[:80]!r} is known", hint=hint, reason="model_unknown")
         if revision and not _COMMIT.fullmatch(revision):
             raise InvalidInput("a revision is the 40 characters of a commit", reason="revision")
         # Beside the target, on the same disk: the last step is a rename.
@@ -227,15 +232,6 @@ async def _written(reply: "httpx2.Response", announced: _Announced, path: Path) 
     if not right:
         raise _bad(f"{path.name} is not what was announced: its hash is {found}", "hash_mismatch")
     return found
-
-
-def known_judge(name: str) -> KnownModel:
-    """The model of that name. Errors: InvalidInput."""
-    if name in KNOWN:
-        return KNOWN[name]
-    if name in REFUSED:
-        raise InvalidInput(f"{name} can't be added: {REFUSED[name]}", reason="model_refused")
-    raise InvalidInput(f"no model {name[:80]!r} is known", hint=f"Known: {', '.join(KNOWN)}.", reason="model_unknown")
 
 
 def _refusal(status: int, code: str, place: str) -> PinciteError:

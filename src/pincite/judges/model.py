@@ -181,7 +181,8 @@ class _Shown:
         # In the order of the page, premises first, whichever case named a line first.
         ordered = sorted(shown, key=lambda key: (key[0], key[1] is not None, key[1] or 0))
         ids = {key: f"l{number}" for number, key in enumerate(ordered, start=1)}
-        self._lines = tuple((ids[key], _line_text(shown[key])) for key in ordered)
+        said = {key: line.text if line.role is None else f"[{line.role}] {line.text}" for key, line in shown.items()}
+        self._lines = tuple((ids[key], said[key]) for key in ordered)
         self._ids = {
             name: {line_id: [ids[key] for key in keys] for line_id, keys in own.items()} for name, own in places.items()
         }
@@ -241,10 +242,6 @@ def _key(line: EvidenceLine) -> _LineKey:
     """What a call shows once: a place of a page, whatever it is for a case; what is crossed out there is another."""
     role = line.role if line.start is None or line.role in INSIDE else None
     return line.page, line.start, line.end, role, "" if line.start is not None and role is None else line.text
-
-
-def _line_text(line: EvidenceLine) -> str:
-    return line.text if line.role is None else f"[{line.role}] {line.text}"
 
 
 def _ranges(numbers: Iterable[int]) -> str:

@@ -396,20 +396,17 @@ def _as_precise(one: Moment, other: Moment) -> bool:
     )
 
 
-def _is_bare(figure: Figure) -> bool:
-    """Whether it says no more than its digits: 600, but "600 a day", which the 600 of an hour is not."""
-    return not figure.dimension and not figure.per and figure.kind != "clock"
-
-
 def _number(fact: _Fact, wanted: Figure, seen: _Seen, told: Sequence[Figure]) -> FactFinding:
     """What became of a figure of a sentence that has told these."""
     said = (wanted, fact.united) if fact.united is not None else (wanted,)
+    # It says no more than its digits: 600, but "600 a day", which the 600 of an hour is not.
+    is_bare = not wanted.dimension and not wanted.per and wanted.kind != "clock"
     known = seen.of(wanted.dimension)
     same = next((figure for figure in known if any(equal(one, figure) for one in said)), None)
     outcome, shown = FactOutcome.ABSENT, ""
     if same is not None:
         outcome, shown = FactOutcome.FOUND, same.text
-    elif _is_bare(wanted) and seen.has_number(wanted.text.lower().removeprefix("v")):
+    elif is_bare and seen.has_number(wanted.text.lower().removeprefix("v")):
         outcome, shown = FactOutcome.FOUND, wanted.text
     else:
         follows = next((figure.text for figure in seen.figures if implied(wanted, figure)), "")

@@ -81,14 +81,11 @@ def stands_in(code: str, passages: Iterable[EvidencePassage]) -> bool:
         rows = [as_typed(row) for row in passage.text.split("\n")]
         for at in range(len(rows) - len(wanted) + 1):
             there = rows[at : at + len(wanted)]
-            deeper = {_indent(form) - _indent(wanted[0]) for form in there[0]}
-            if any(_are_rows(wanted, there, " " * more) for more in deeper if more >= 0):
-                return True
+            for more in {_indent(form) - _indent(wanted[0]) for form in there[0]}:
+                deeper = (" " * more + row if row else row for row in wanted)
+                if more >= 0 and all(row in forms for row, forms in zip(deeper, there, strict=True)):
+                    return True
     return False
-
-
-def _are_rows(wanted: Sequence[str], there: Sequence[frozenset[str]], before: str) -> bool:
-    return all((f"{before}{row}" if row else row) in forms for row, forms in zip(wanted, there, strict=True))
 
 
 def _indent(row: str) -> int:
