@@ -40,7 +40,6 @@ from pincite.domain.report import (
     Reference,
     Report,
     ReportConflict,
-    ReportConstraints,
     ReportGap,
     ReportLead,
     ReportPart,
@@ -48,6 +47,7 @@ from pincite.domain.report import (
     balance_text,
     coverage_text,
 )
+from pincite.domain.search import Constraints
 
 CitationStyle = Literal["[n]", "[n](citation:n)"]
 
@@ -250,7 +250,7 @@ def partial_text(report: Report) -> str:
     return MAYBE_PARTIAL if unsure else PARTIAL_ANSWER
 
 
-def constraints_text(constraints: ReportConstraints) -> str:
+def constraints_text(constraints: Constraints) -> str:
     """The limits of a run as one plain phrase, empty when there are none."""
     parts = (
         constraints.include_domains and "only " + ", ".join(constraints.include_domains),

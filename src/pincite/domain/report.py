@@ -28,6 +28,7 @@ from pincite.domain.evidence import (
 )
 from pincite.domain.frozen import dataclass
 from pincite.domain.layout import BlockForm, Section, Sentence, SentenceKind, broken_layout
+from pincite.domain.search import Constraints
 
 # Counted up when a member of the JSON changes its meaning or goes.
 SCHEMA_VERSION = 2
@@ -220,21 +221,6 @@ class RejectedClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class ReportConstraints:
-    """The limits the run obeyed; days as ISO text."""
-
-    include_domains: tuple[str, ...] = ()
-    prefer_domains: tuple[str, ...] = ()
-    exclude_domains: tuple[str, ...] = ()
-    per_domain_cap: int | None = None
-    since: str | None = None
-    until: str | None = None
-    language: str | None = None
-    file_type: str | None = None
-    in_title: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Coverage:
     """How many of the printed claims rest on several independent sources, and how many were wanted.
 
@@ -318,7 +304,7 @@ class Report:
     sections: tuple[Section, ...]
     claims: tuple[ReportClaim, ...]
     references: tuple[Reference, ...]
-    constraints: ReportConstraints = ReportConstraints()
+    constraints: Constraints = Constraints()
     conflicts: tuple[ReportConflict, ...] = ()
     gaps: tuple[ReportGap, ...] = ()
     leads: tuple[ReportLead, ...] = ()

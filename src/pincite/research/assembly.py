@@ -37,7 +37,6 @@ from pincite.domain.report import (
     ReportClaim,
     ReportConflict,
     ReportConflictSide,
-    ReportConstraints,
     ReportEvidence,
     ReportGap,
     ReportLead,
@@ -158,7 +157,7 @@ def assemble(task: Task, progress: Progress, metadata: ReportMetadata, content: 
         outline=tuple(section.heading for section in sections),
         claims=claims,
         references=references,
-        constraints=_constraints(task),
+        constraints=task.constraints,
         conflicts=_conflicts(progress.conflicts, claims),
         gaps=gaps,
         leads=tuple(ReportLead(lead.title, lead.url, lead.snippet, lead.reason, lead.about) for lead in progress.leads)[
@@ -413,21 +412,6 @@ def _status(content: Content, gaps: Sequence[ReportGap], progress: Progress) -> 
         part.status is not PartStatus.ANSWERED for part in content.parts
     )
     return ReportStatus.PARTIAL if missing else ReportStatus.COMPLETE
-
-
-def _constraints(task: Task) -> ReportConstraints:
-    limits = task.constraints
-    return ReportConstraints(
-        include_domains=limits.include_domains,
-        prefer_domains=limits.prefer_domains,
-        exclude_domains=limits.exclude_domains,
-        per_domain_cap=limits.per_domain_cap,
-        since=None if limits.since is None else limits.since.isoformat(),
-        until=None if limits.until is None else limits.until.isoformat(),
-        language=limits.language,
-        file_type=limits.file_type,
-        in_title=limits.in_title,
-    )
 
 
 def _metrics(metrics: Metrics, progress: Progress, references: Sequence[Reference]) -> Metrics:

@@ -22,13 +22,13 @@ from pincite.domain.report import (
     ReportClaim,
     ReportConflict,
     ReportConflictSide,
-    ReportConstraints,
     ReportEvidence,
     ReportGap,
     ReportLead,
     ReportStatus,
     Summary,
 )
+from pincite.domain.search import Constraints
 
 _READ_AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 _METRICS = Metrics(
@@ -208,7 +208,7 @@ def sample_report() -> SampleReport:
             society.reference(2, "The tower stands 41 metres high", author="Ada Berg", published=2019),
             almanac.reference(3, "Halden lighthouse, 43 metres, lit in 1897 for shipping."),
         ),
-        constraints=ReportConstraints(exclude_domains=("spam.example",), per_domain_cap=2),
+        constraints=Constraints(exclude_domains=("spam.example",), per_domain_cap=2),
         conflicts=(
             ReportConflict(
                 (height.id, taller.id),
