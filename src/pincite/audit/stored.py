@@ -71,10 +71,8 @@ class StoredPages:
 
     def pages_of(self, name: str) -> list[Document | Excerpts]:
         """What was read out of one capture."""
-        found: list[Document | Excerpts] = [
-            document for (_, snapshot), document in self.documents.items() if document is not None and snapshot == name
-        ]
-        return found + [excerpts for (_, snapshot), excerpts in self.excerpts.items() if snapshot == name]
+        stored = (*self.documents.items(), *self.excerpts.items())
+        return [page for (_, snapshot), page in stored if page is not None and snapshot == name]
 
     def kept(self) -> dict[str, int]:
         """How many captures are kept as what."""

@@ -37,7 +37,6 @@ from pincite.domain.page import BlockKind, Document
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import (
     LEAD_ABOUT,
-    Metrics,
     Reference,
     Report,
     ReportClaim,
@@ -260,6 +259,7 @@ class _Page:
                 yield f'<li dir="auto">{_text(claim.text)} {_badge(claim.verdict)} {_text(refusal(claim))}</li>'
             yield "</ul></details>"
         m = report.metrics
+        asked = m.cache_hits + m.cache_misses
         rows = (
             ("Run", report.run_id),
             ("Profile", report.profile),
@@ -272,12 +272,11 @@ class _Page:
             ),
             ("Statements", f"{m.claims_total} kept of {m.claims_checked} checked"),
             ("Cost", f"{usd_text(m.cost_usd)}, {m.tokens_in + m.tokens_out} tokens"),
-            *_cached(m),
+            ("From the cache", f"{m.cache_hits} of {asked} searches and pages" if asked else ""),
             ("Time", f"{m.duration_s:.1f} s"),
         )
         yield "<details><summary>How this was made</summary><table>"
-        for name, value in rows:
-            yield f'<tr><th scope="row">{name}</th><td>{_text(value)}</td></tr>'
+        yield from (f'<tr><th scope="row">{name}</th><td>{_text(value)}</td></tr>' for name, value in rows if value)
         yield "</table></details>"
 
     def _evidence(self) -> Iterator[str]:
@@ -387,10 +386,3 @@ def _plural(noun: str, count: int) -> str:
 
 def _digest(source: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
-
-
-def _cached(metrics: Metrics) -> Iterator[tuple[str, str]]:
-    """The row on the cache, where it was asked at all."""
-    asked = metrics.cache_hits + metrics.cache_misses
-    if asked:
-        yield "From the cache", f"{metrics.cache_hits} of {asked} searches and pages"

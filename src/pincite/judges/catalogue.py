@@ -9,7 +9,8 @@ from platform import machine
 from types import MappingProxyType
 from typing import Any, Final
 
-from pincite.domain.errors import InvalidSetting
+from pincite.domain.codec import from_json
+from pincite.domain.errors import InvalidSetting, ParseError
 from pincite.domain.evidence import Thresholds
 from pincite.domain.frozen import dataclass
 from pincite.runtime.system import replace_file
@@ -188,8 +189,8 @@ def read_thresholds(home: Path, name: str) -> Thresholds | None:
     if found is None:
         return None
     try:
-        made = Thresholds(float(found["supported_from"]), float(found["refused_to"]), str(found.get("measured", "")))
-    except (KeyError, TypeError, ValueError, AttributeError):
+        made = from_json(Thresholds, found)
+    except ParseError:
         raise _damaged(home / FILE, f"{name} has no supported_from and refused_to") from None
     if not 0 <= made.refused_to <= made.supported_from <= 1:
         raise _damaged(home / FILE, f"{name} needs 0 <= refused_to <= supported_from <= 1")
