@@ -41,6 +41,8 @@ def equal(wanted: Figure, found: Figure) -> bool:
         return any(_close(one, other, wanted, rounded=rounded, slack=slack) for one, other in pairs)
     if "share" in (wanted.dimension, found.dimension) and _as_share(wanted, found):
         return True
+    if wanted.dimension not in ("", "share") and found.counts:
+        return False  # "512 entries" are no 512 MB, but "3 patients in 100" may be 3 %
     if wanted.dimension and not found.exact and found.kind != "year":
         return False  # the "three" of "three characters" has no unit elsewhere
     # One of the two has its unit elsewhere, as in the head of a table.

@@ -305,6 +305,13 @@ def test_a_number_that_counts_something_has_no_currency() -> None:
     assert outcome("It costs €600.", f"{page}: Small 400, Large 600.") == [("€600", "found")]
 
 
+def test_a_number_that_counts_something_has_no_unit() -> None:
+    assert outcome("The cache holds 512 MB.", "The cache holds 512 entries.") == [("512 MB", "absent")]
+    assert outcome("It takes 3 days.", "It takes 3 tries.") == [("3 days", "absent")]
+    assert outcome("It takes 30 seconds.", "Timeout (seconds): 30") == [("30 seconds", "found")]
+    assert outcome("3 % of the patients stopped.", "3 patients in 100 stopped.") == [("3 %", "found")]
+
+
 def test_a_number_that_counts_something_is_no_version() -> None:
     assert outcome("In Debian 6.0.", "At least 6 characters.") == [("6.0", "absent")]
     assert outcome("In Debian 6.0.", "Since Debian 6, all of it.") == [("6.0", "found")]
