@@ -177,8 +177,8 @@ def heading_of(proposed: str, text: str, known: str = "") -> str:
     if len(line) > MAX_HEADING_CHARS:
         line = line[:MAX_HEADING_CHARS].rsplit(" ", 1)[0] + "…"
     first, _, rest = line.partition(" ")
-    # A name that the pages write small ("asyncio and what blocks it") stays small, a word at the beginning does not.
-    is_name = first.islower() and first in known and not is_common_word(first)
+    # A name that the pages write small ("asyncio and what blocks it", "subprocess.Popen") stays small, a word does not.
+    is_name = first[:1].islower() and first in known and not is_common_word(first)
     return line if is_name else f"{first[:1].upper()}{first[1:]}{' ' if rest else ''}{rest}"
 
 

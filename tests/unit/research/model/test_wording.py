@@ -136,6 +136,7 @@ def test_names_written_like_hosts_stay_in_headings_where_they_are_known() -> Non
     assert heading_of("Win at casino.example", "How?") == "How"
     assert heading_of("asyncio and its loop", "How?", known="In asyncio a loop runs.") == "asyncio and its loop"
     assert heading_of("loops of asyncio", "How?", known="In asyncio loops run.") == "Loops of asyncio"
+    assert heading_of("subprocess.Popen at work", "How?", known="Use subprocess.Popen.") == "subprocess.Popen at work"
     assert heading_of("See https://docs.example/x", "How?", known="https://docs.example/x") == "How"
 
 
