@@ -8,6 +8,7 @@ meaning, which a judge decides.
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from keyword import kwlist
 from typing import Final
 
 from pincite.domain.evidence import EvidencePassage
@@ -19,6 +20,8 @@ from pincite.verification.facts import ADDRESS, FactFinding, FactKind, FactOutco
 # at them, where nothing stands before it that they are taken from.
 _TOKEN: Final = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*|(?:(?<![\w)\]}-])-)?(?:\d[\w.]*\w|\d)|[^\W\d]\w*")
 _NUMBER: Final = re.compile(r"-?\d")
+# Words that a language keeps for itself name nothing: those of Python, and of shells (POSIX XCU 2.4).
+_RESERVED: Final = frozenset(kwlist) | {"case", "do", "done", "elif", "esac", "fi", "then", "until", "while"}
 # What is to be filled in by who types it.
 _PLACEHOLDER: Final = re.compile(r"<[A-Za-z][\w -]*>")
 # States something in words, beside the code. `#include`, `--option`, `git checkout -- FILE` and `cd x ; ls` are none.
@@ -52,9 +55,9 @@ def check_code(code: str, evidence: Sequence[str]) -> tuple[FactFinding, ...]:
         code: as it is to be printed.
         evidence: the texts of the passages and their context.
 
-    A name that the code sets itself and uses again is not looked for, nor what stands in angle brackets, nor small
-    words of English (`for`, `from`, `in`), of which many languages are made: they name nothing. An address must
-    stand whole; comments are refused.
+    A name that the code sets itself and uses again is not looked for, nor what stands in angle brackets, nor reserved
+    words and small words of English (`return`, `from`), of which languages are made: they name nothing. An address
+    must stand whole; comments are refused.
     """
     bare = _PLACEHOLDER.sub(" ", code)
     own = _set_by_itself(bare)
@@ -62,7 +65,7 @@ def check_code(code: str, evidence: Sequence[str]) -> tuple[FactFinding, ...]:
     found = [
         _finding(FactKind.NUMBER if _NUMBER.match(token) else FactKind.IDENTIFIER, token, there=token in stand)
         for token in dict.fromkeys(_tokens(bare))
-        if token not in own and not (token.islower() and is_stop(token))
+        if token not in own and token not in _RESERVED and not (token.islower() and is_stop(token))
     ]
     shown = {link for text in evidence for link in _addresses(text)}
     found += [_finding(FactKind.ADDRESS, link, there=link in shown) for link in dict.fromkeys(_addresses(code))]
@@ -125,7 +128,9 @@ def _addresses(text: str) -> list[str]:
 
 
 def _set_by_itself(code: str) -> frozenset[str]:
-    # To set it twice is no use: a setting that stands in two sections is one that a passage must have.
-    named = Counter(name for groups in _NAMED.findall(code) for name in _NAME.findall(" ".join(groups)))
-    used = Counter(_tokens(code))
-    return frozenset({name for name, times in named.items() if used[name] > times} | set(_DEFINED.findall(code)))
+    # To set it twice is no use: a setting that stands in two sections is one that a passage must have. What is set with
+    # one that is used ("out, err = ...") takes what comes with that.
+    groups = [_NAME.findall(" ".join(found)) for found in _NAMED.findall(code)]
+    named, used = Counter(name for group in groups for name in group), Counter(_tokens(code))
+    own = {name for group in groups if any(used[name] > named[name] for name in group) for name in group}
+    return frozenset(own | set(_DEFINED.findall(code)))

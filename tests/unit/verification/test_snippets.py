@@ -34,6 +34,8 @@ def missing(code: str) -> list[str]:
         "depot tidy -- carts ; depot tidy",
         "carts = pool.carts()\ncarts = carts[4]",
         "print(carts[4]-4, carts - 4)",
+        "first, rest = pool.carts()\nreturn first",  # what comes along, and a word of the language
+        "while depot; do depot tidy; done",
     ],
 )
 def test_what_the_passages_have_and_what_the_code_sets_itself_stands(code: str) -> None:
@@ -52,6 +54,7 @@ def test_what_the_passages_have_and_what_the_code_sets_itself_stands(code: str) 
         ("cart_limit = 64", ["64"]),
         ("carts_limit = 64MB", ["carts_limit"]),  # set and never used: a setting's name
         ("found = pool.carts()", ["found"]),
+        ("found, rest = pool.carts()", ["found", "rest"]),
         ("[depot]\ncarts_limit = 64MB\n[pool]\ncarts_limit = 64MB", ["carts_limit"]),  # set twice is no use
         ("depot.Pool(max_carts=-4)", ["-4"]),
         ("depot tidy -4", ["-4"]),
