@@ -393,13 +393,15 @@ def _conflicts(conflicts: Sequence[Conflict], claims: Sequence[ReportClaim]) -> 
 def _gaps(progress: Progress, content: Content) -> tuple[ReportGap, ...]:
     gaps = [*progress.gaps, *content.gaps]
     if progress.capped_by:
-        gaps.append(
-            Gap("", f"the search ended at its cap on {progress.capped_by}; more may be found with a higher one")
-        )
+        gaps.append(Gap("", _capped(progress)))
     tried = {part.text: tuple(query.text for query in part.queries) for part in progress.plan.sub_questions}
     queries = (gap.queries or tried.get(gap.sub_question, ()) for gap in gaps)
     sent = (tuple(query for query in planned if was_asked(query, progress)) for planned in queries)
     return tuple(ReportGap(gap.sub_question, gap.reason, asked) for gap, asked in zip(gaps, sent, strict=True))
+
+
+def _capped(progress: Progress) -> str:
+    return f"the search ended at its cap on {progress.capped_by}; more may be found with a higher one"
 
 
 def _status(content: Content, gaps: Sequence[ReportGap], progress: Progress) -> ReportStatus:
@@ -408,7 +410,9 @@ def _status(content: Content, gaps: Sequence[ReportGap], progress: Progress) -> 
     if not content.answer and not here:
         return ReportStatus.INSUFFICIENT_EVIDENCE
     added = {part.text for part in progress.plan.sub_questions if part.added}
-    missing = any(gap.sub_question not in added for gap in gaps) or any(
+    # A cap on the search says that more may be found, and nothing of the parts that have their answers.
+    known = [gap for gap in gaps if gap.sub_question or gap.reason != _capped(progress)]
+    missing = any(gap.sub_question not in added for gap in known) or any(
         part.status is not PartStatus.ANSWERED for part in content.parts
     )
     return ReportStatus.PARTIAL if missing else ReportStatus.COMPLETE

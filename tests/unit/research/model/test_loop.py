@@ -367,6 +367,10 @@ async def test_what_nobody_asked_for_is_a_gap_where_it_is_missing_and_the_answer
     assert [part.text for part in report.parts] == [FIRST]
     assert ("Born where?", "her birth") in [(gap.sub_question, gap.reason) for gap in report.gaps]
     assert report.status == "complete"
+    again = ScriptedModel({"planner": {"parts": PLAN["parts"][:1]}, "compose": [more]})
+    capped = await Small().run(again, FIRST, max_rounds=2, max_pages=1)
+    assert any("cap on pages" in gap.reason for gap in capped.gaps), "said, and nothing is taken from the answer for it"
+    assert capped.status == "complete"
 
 
 async def test_a_later_look_builds_on_what_was_mended_and_is_told_what_was_refused() -> None:
