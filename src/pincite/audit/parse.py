@@ -10,7 +10,7 @@ from pincite.audit.markers import Marker, markers
 from pincite.audit.references import find_references, first_author, lines_of
 from pincite.domain.errors import InvalidInput
 from pincite.domain.frozen import dataclass
-from pincite.domain.layout import MADE_CODE, made_note
+from pincite.domain.layout import MADE_CODE
 from pincite.domain.markdown import (
     BALANCE_WORD,
     MAYBE_PARTIAL,
@@ -52,12 +52,11 @@ _BECAME = (
     r"|(?:answered in part|no sure answer found)(?:: no page read has [^\s,]+(?:, [^\s,]+)*+)?"
 )
 _FIRST_LINES = (PARTIAL_ANSWER, MAYBE_PARTIAL, TOUCHED_ON, NO_ANSWER)
-_MADE = rf"{made_note(0)}(?:, and so (?:is|are) \d+ more below)?"
 _OF_ITSELF = re.compile(
     rf"^(?:{BALANCE_WORD}: (?:{_PROVEN})(?:; (?:{_PROVEN}))*+\."
     rf"|{'|'.join(map(re.escape, _FIRST_LINES))}|{_LIMITS}"
     rf"|[ ]{{4}}- {SEARCHED_FOR} “[^”\n]*”(?:; “[^”\n]*”)*+(?:; and in \d+ other wordings?)?)$"
-    rf"|(?<=\d\] )\*(?:{MADE_CODE}|{_MADE})\*$|(?<=\S) – (?:{_BECAME})$|{re.escape(WORDS_ONLY)}"
+    rf"|(?<=\d\] )\*{MADE_CODE}\*$|(?<=\S) – (?:{_BECAME})$|{re.escape(WORDS_ONLY)}"
     rf"|^\*From \d+ (?:of \d+ pages|page) read, in their own words: {_SITE}(?:, {_SITE})*+"
     r"(?: and \d+ more\.)?(?= Below: )",
     re.MULTILINE,

@@ -169,12 +169,6 @@ MADE_CODE = "composed, not run"
 """Stands below code that a model put together, behind its marks."""
 
 
-def made_note(further: int) -> str:
-    """What Markdown says behind the marks of the first such code, for those below it as well."""
-    others = f", and so {'is' if further == 1 else 'are'} {further} more below" if further else ""
-    return f"composed from its sources, not run{others}"
-
-
 # ---- what a section is made of when it is printed: one walk for every format ----
 
 

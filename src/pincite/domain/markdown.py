@@ -10,12 +10,12 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import chain, repeat
 from typing import Literal
 
 from pincite.domain.codec import in_utc
 from pincite.domain.frozen import dataclass
 from pincite.domain.layout import (
+    MADE_CODE,
     Code,
     Grid,
     Laid,
@@ -28,7 +28,6 @@ from pincite.domain.layout import (
     Sentence,
     SentenceKind,
     laid_out,
-    made_note,
     names_in,
     styled,
 )
@@ -197,10 +196,9 @@ def _blocks(report: Report) -> Iterator[str]:
     if report.summary.sentences:
         yield _heading(2, ANSWER_HEADING)
         yield _block(" ".join(map(_sentence, report.summary.sentences)))
-    notes = _notes_of_code(report)
     for section in report.sections:
         yield _heading(2, section.heading)
-        yield "\n\n".join(_pieces(section, notes))
+        yield "\n\n".join(_pieces(section))
     yield from _open(report)
     if report.leads:
         yield _heading(2, LEADS_HEADING)
@@ -275,23 +273,12 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _notes_of_code(report: Report) -> Iterator[str]:
-    """What stands below each piece of code that a model put together: the first says it for all."""
-    made = [
-        laid
-        for section in report.sections
-        for laid in laid_out(section)
-        if isinstance(laid, Code) and laid.made and laid.note
-    ]
-    return chain((f" *{made_note(len(made) - 1)}*",), repeat(""))
-
-
-def _pieces(section: Section, notes: Iterator[str]) -> Iterator[str]:
+def _pieces(section: Section) -> Iterator[str]:
     before = ""
     for laid in laid_out(section):
         text = _laid(laid)
         if isinstance(laid, Code) and laid.made and laid.note:
-            text += next(notes)
+            text += f" *{MADE_CODE}*"
         if isinstance(laid, Quotation) and not laid.path and isinstance(laid.contents[0], Code):
             mark = _marks(laid.references)
             # The sentence before it says what the code does: the mark of the same page stands for both.

@@ -60,7 +60,7 @@ def test_the_markdown_of_every_form() -> None:
     assert "> **Lighthouses › Halden › tower** [1][2]" in text
     assert "> - The tower stands 41 metres high\n> - The tower" in text
     assert "> | Tower | Height |\n> | --- | --- |\n> | Halden | 41 m |" in text
-    assert "```\nif lamp.is_lit:\n    lamp.dark()\n```\n\n[1][2] *composed from its sources, not run*" in text
+    assert "```\nif lamp.is_lit:\n    lamp.dark()\n```\n\n[1][2] *composed, not run*" in text
     assert "> ```python\n> lamp = [1]  # a[1] is no citation\n> lamp.light()\n> ```" in text
 
 
