@@ -54,6 +54,8 @@ from pincite.urls import mask_secrets, registrable_domain
 _TITLE_CHARS = 140
 # What was found and not read, for a reader who goes on by hand; the rest is in the events.
 _MAX_LEADS = 10
+# Caps that are met before a round (`ResearchService._cap_met`); others break one off.
+_BETWEEN_ROUNDS = frozenset({"pages", "searches"})
 CLOSING_HEADINGS = {
     SectionKind.KEY_NUMBERS: "Key numbers",
     SectionKind.RISKS: "Risks and limits",
@@ -410,8 +412,9 @@ def _status(content: Content, gaps: Sequence[ReportGap], progress: Progress) -> 
     if not content.answer and not here:
         return ReportStatus.INSUFFICIENT_EVIDENCE
     added = {part.text for part in progress.plan.sub_questions if part.added}
-    # A cap on the search says that more may be found, and nothing of the parts that have their answers.
-    known = [gap for gap in gaps if gap.sub_question or gap.reason != _capped(progress)]
+    # That no further round was made says nothing of parts that have their answers; a round that was broken off does.
+    whole = progress.capped_by in _BETWEEN_ROUNDS
+    known = [gap for gap in gaps if gap.sub_question or not whole or gap.reason != _capped(progress)]
     missing = any(gap.sub_question not in added for gap in known) or any(
         part.status is not PartStatus.ANSWERED for part in content.parts
     )
