@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
+from textwrap import shorten
 from typing import Final
 
 from lxml.html.defs import tags
@@ -20,6 +21,8 @@ from pincite.text.tokens import is_common_word, words
 MAX_QUERY_CHARS: Final = 160
 # The same, in words.
 MAX_QUERY_WORDS: Final = 16
+# Two lines of a list; what is missing takes no more words to say.
+_UNPROVEN_CHARS: Final = 240
 # A heading of one line and a half.
 MAX_HEADING_CHARS: Final = 90
 # Five words in a row are copied, not found alike.
@@ -198,7 +201,7 @@ def unproven_line(text: str, known: str) -> str:
 
     It is refused with a link, words to machines, or a name or figure that neither the question nor the pages have.
     """
-    line = plain_line(text).replace("`", "")[:MAX_QUERY_CHARS]
+    line = shorten(plain_line(text).replace("`", ""), _UNPROVEN_CHARS, placeholder="…")
     return "" if links_in(line, known) or is_flagged(line) or foreign(line, known) else line
 
 

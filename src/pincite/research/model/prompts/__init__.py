@@ -8,7 +8,7 @@ from typing import Final
 VERSIONS: Final = {
     "planner": "2",
     "choose": "5",
-    "compose": "13",
+    "compose": "14",
     "rewrite": "6",
     "summary": "1",
     "leads": "1",
