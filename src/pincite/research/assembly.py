@@ -136,7 +136,7 @@ def assemble(task: Task, progress: Progress, metadata: ReportMetadata, content: 
     progress = replace(progress, conflicts=conflicts_once(progress.conflicts, progress.claims, pages))
     used = _used(content, progress.conflicts, progress.claims)
     numbers, references = _number(content, pages)
-    gaps = _gaps(progress, content)
+    gaps, capped = _gaps(progress, content), _capped(progress)
     coverage = _coverage(tuple(used.values()), metadata.wanted_share)
     said = _Wording(pages, numbers, frozenset(coverage.below), content.code_names)
     sections = sections_once(map(said.section, content.sections))
@@ -153,7 +153,8 @@ def assemble(task: Task, progress: Progress, metadata: ReportMetadata, content: 
         created_at=metadata.created_at,
         profile=task.profile,
         mode=mode,
-        status=_status(content, gaps, progress),
+        # That no further round was made says nothing of parts that are answered; a round that was broken off does.
+        status=_status(content, gaps if progress.capped_by in _BETWEEN_ROUNDS else (*gaps, *capped), progress),
         summary=Summary(tuple(said.sentence(line) for line in content.answer)),
         sections=sections,
         outline=tuple(section.heading for section in sections),
@@ -161,7 +162,7 @@ def assemble(task: Task, progress: Progress, metadata: ReportMetadata, content: 
         references=references,
         constraints=task.constraints,
         conflicts=_conflicts(progress.conflicts, claims),
-        gaps=gaps,
+        gaps=(*gaps, *capped),
         leads=tuple(ReportLead(lead.title, lead.url, lead.snippet, lead.reason, lead.about) for lead in progress.leads)[
             :_MAX_LEADS
         ],
@@ -393,17 +394,18 @@ def _conflicts(conflicts: Sequence[Conflict], claims: Sequence[ReportClaim]) -> 
 
 
 def _gaps(progress: Progress, content: Content) -> tuple[ReportGap, ...]:
-    gaps = [*progress.gaps, *content.gaps]
-    if progress.capped_by:
-        gaps.append(Gap("", _capped(progress)))
+    gaps = (*progress.gaps, *content.gaps)
     tried = {part.text: tuple(query.text for query in part.queries) for part in progress.plan.sub_questions}
     queries = (gap.queries or tried.get(gap.sub_question, ()) for gap in gaps)
     sent = (tuple(query for query in planned if was_asked(query, progress)) for planned in queries)
     return tuple(ReportGap(gap.sub_question, gap.reason, asked) for gap, asked in zip(gaps, sent, strict=True))
 
 
-def _capped(progress: Progress) -> str:
-    return f"the search ended at its cap on {progress.capped_by}; more may be found with a higher one"
+def _capped(progress: Progress) -> tuple[ReportGap, ...]:
+    """That a cap ended the search for more."""
+    if not progress.capped_by:
+        return ()
+    return (ReportGap("", f"the search ended at its cap on {progress.capped_by}; more may be found with a higher one"),)
 
 
 def _status(content: Content, gaps: Sequence[ReportGap], progress: Progress) -> ReportStatus:
@@ -412,10 +414,7 @@ def _status(content: Content, gaps: Sequence[ReportGap], progress: Progress) -> 
     if not content.answer and not here:
         return ReportStatus.INSUFFICIENT_EVIDENCE
     added = {part.text for part in progress.plan.sub_questions if part.added}
-    # That no further round was made says nothing of parts that have their answers; a round that was broken off does.
-    whole = progress.capped_by in _BETWEEN_ROUNDS
-    known = [gap for gap in gaps if gap.sub_question or not whole or gap.reason != _capped(progress)]
-    missing = any(gap.sub_question not in added for gap in known) or any(
+    missing = any(gap.sub_question not in added for gap in gaps) or any(
         part.status is not PartStatus.ANSWERED for part in content.parts
     )
     return ReportStatus.PARTIAL if missing else ReportStatus.COMPLETE
