@@ -32,7 +32,7 @@ from pincite.domain.errors import Internal, ParseError, SchemaMismatch
 from pincite.domain.events import Json
 from pincite.domain.evidence import RecordedJudgement
 from pincite.domain.frozen import dataclass
-from pincite.domain.layout import Section, SectionKind, Sentence, SentenceKind, code_in
+from pincite.domain.layout import BlockForm, Section, SectionKind, Sentence, SentenceKind, code_in
 from pincite.domain.page import Document
 from pincite.domain.report import (
     DERIVED,
@@ -50,6 +50,7 @@ from pincite.domain.report import (
 from pincite.ports import EvidenceSource
 from pincite.text.normalise import fold
 from pincite.urls.masking import mask_secrets
+from pincite.verification.snippets import MAX_EXAMPLES
 
 T = TypeVar("T")
 
@@ -142,6 +143,7 @@ class PlacedSentence:
     statement: str
     kind: SectionKind = SectionKind.FINDINGS
     is_code: bool = False
+    examples: tuple[str, ...] = ()
 
 
 def placed_sentences(summary: Summary, sections: Sequence[Section]) -> Iterator[PlacedSentence]:
@@ -154,8 +156,11 @@ def placed_sentences(summary: Summary, sections: Sequence[Section]) -> Iterator[
         except (IndexError, ZeroDivisionError):  # blocks that hold what is not there: the rules of a report tell
             texts = tuple(map(stated, section.sentences))
         code = code_in(section.blocks)
+        made = (block for block in section.blocks if block.form is BlockForm.CODE)
+        examples = {j: block.code[: MAX_EXAMPLES + 1] for block in made for item in block.items for j in item}
         for j, (sentence, text) in enumerate(zip(section.sentences, texts, strict=True)):
-            yield PlacedSentence(f"sections[{i}].sentences[{j}]", sentence, text, section.kind, j in code)
+            where = f"sections[{i}].sentences[{j}]"
+            yield PlacedSentence(where, sentence, text, section.kind, j in code, examples.get(j, ()))
 
 
 class _Check:
@@ -290,7 +295,14 @@ class _Check:
             if claims:
                 verdict = verdict_printed(sentence.text)
                 item = ToProve(
-                    place.where, place.statement, sentence.proof, sentence.judgement, claims, verdict, place.is_code
+                    place.where,
+                    place.statement,
+                    sentence.proof,
+                    sentence.judgement,
+                    claims,
+                    verdict,
+                    place.is_code,
+                    place.examples,
                 )
                 yield from proofs.statement(item)
             yield from mark_problems(place.where, sentence, claims, place.kind, is_code=place.is_code)

@@ -53,7 +53,9 @@ def to_judge(raw: Mapping[str, Json], evidence: EvidenceSource) -> tuple[ToJudge
         stored = (pages.of(item) for claim in named for item in claim.evidence)
         texts = dict.fromkeys(page.text for page in stored if isinstance(page, Document))
         premises = tuple(claim.text for claim in named) if sentence.proof is Proof.DERIVED else ()
-        statement = Statement(place.statement, passages, tuple(texts), premises, is_code=place.is_code)
+        statement = Statement(
+            place.statement, passages, tuple(texts), premises, is_code=place.is_code, examples=place.examples
+        )
         found.append(ToJudge(place.where, statement, verdict_printed(sentence.text)))
     return tuple(found)
 

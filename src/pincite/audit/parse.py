@@ -10,7 +10,7 @@ from pincite.audit.markers import Marker, markers
 from pincite.audit.references import find_references, first_author, lines_of
 from pincite.domain.errors import InvalidInput
 from pincite.domain.frozen import dataclass
-from pincite.domain.layout import MADE_CODE
+from pincite.domain.layout import EXAMPLE_NAMES, MADE_CODE
 from pincite.domain.markdown import (
     BALANCE_WORD,
     MAYBE_PARTIAL,
@@ -56,7 +56,8 @@ _OF_ITSELF = re.compile(
     rf"^(?:{BALANCE_WORD}: (?:{_PROVEN})(?:; (?:{_PROVEN}))*+\."
     rf"|{'|'.join(map(re.escape, _FIRST_LINES))}|{_LIMITS}"
     rf"|[ ]{{4}}- {SEARCHED_FOR} “[^”\n]*”(?:; “[^”\n]*”)*+(?:; and in \d+ other wordings?)?)$"
-    rf"|(?<=\d\] )\*{MADE_CODE}\*$|(?<=\S) – (?:{_BECAME})$|{re.escape(WORDS_ONLY)}"
+    rf"|(?<=\d\] )\*{MADE_CODE}(?:; {EXAMPLE_NAMES}[^*\n]{{1,300}})?\*$"
+    rf"|(?<=\S) – (?:{_BECAME})$|{re.escape(WORDS_ONLY)}"
     rf"|^\*From \d+ (?:of \d+ pages|page) read, in their own words: {_SITE}(?:, {_SITE})*+"
     r"(?: and \d+ more\.)?(?= Below: )",
     re.MULTILINE,

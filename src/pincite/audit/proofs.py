@@ -30,7 +30,7 @@ from pincite.domain.report import PARTIAL_MARK, ReportClaim, ReportEvidence, evi
 from pincite.text.context import numbered, passage_in_context
 from pincite.verification.facts import check_facts
 from pincite.verification.quotes import is_quoted
-from pincite.verification.snippets import check_code, stands_in
+from pincite.verification.snippets import check_code, examples_in, stands_in
 from pincite.verification.verdicts import VERDICTS, Stance, facts_of, states_nothing
 
 # What is stored of the page that an item of evidence was cut from.
@@ -45,7 +45,7 @@ class ToProve:
     """A statement of the report: `where` it stands, how it is said to be proven, and the claims it rests on.
 
     `rests_on` are the claims that it names as premises; `verdict` is what is printed with it; `is_code`, whether it
-    is printed as code.
+    is printed as code, and `examples` names in it that are said to be examples.
     """
 
     where: str
@@ -55,6 +55,7 @@ class ToProve:
     rests_on: tuple[ReportClaim, ...]
     verdict: VerdictStatus
     is_code: bool = False
+    examples: tuple[str, ...] = ()
 
 
 class Proofs:
@@ -75,6 +76,9 @@ class Proofs:
     def statement(self, item: ToProve) -> Iterator[Problem]:
         """What is wrong with the proof of a statement that cites."""
         passages = passages_of(self._stored, item.rests_on)
+        at_work = set(item.examples) - set(examples_in(item.text, item.examples))
+        if at_work:
+            yield failed(f"{item.where}.text", f"has as an example what does something: {', '.join(sorted(at_work))}")
         if passages is None:
             return  # what is not stored is told already
         quoted = (stands_in if item.is_code else is_quoted)(item.text, passages)
@@ -160,7 +164,10 @@ class Proofs:
         self, item: ToProve, lines: Sequence[str], pages: Sequence[str], label: JudgementLabel | None = None
     ) -> str:
         """Why the exact facts, and what was judged, don't make the verdict that is printed; empty when they do."""
-        findings = check_code(item.text, lines) if item.is_code else check_facts(item.text, lines, pages)
+        if item.is_code:
+            findings = check_code(item.text, lines, item.examples)
+        else:
+            findings = check_facts(item.text, lines, pages)
         problems = "; ".join(f"{finding.problem}" for finding in findings if finding.problem)
         if label is None:
             return problems

@@ -97,8 +97,8 @@ class ReportBlock:
     item for each cell, row by row; `header` names the columns and `rows`, where given, each row in a column of its own
     in front · excerpt: an item for each paragraph, entry of a list or step, of a table for each row (cells joined by
     " | ", `header` names the columns).
-    `code` are names in header and rows that are set as code. With `marks_by_row` the numbers of all its cells stand
-    behind the name of a row.
+    `code` are names in header and rows that are set as code; of code, those that are examples. With `marks_by_row`
+    the numbers of all its cells stand behind the name of a row.
     """
 
     form: BlockForm
@@ -167,6 +167,8 @@ def broken_layout(section: Section, references: int) -> Iterator[str]:
 
 MADE_CODE = "composed, not run"
 """Stands below code that a model put together, behind its marks."""
+EXAMPLE_NAMES = "example names: "
+"""Stands behind that, before names in the code that no page has: who types it puts others."""
 
 
 # ---- what a section is made of when it is printed: one walk for every format ----
@@ -228,16 +230,22 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Code, several pieces of it: of a page, its lines as they are, or `made` from what pages say, with marks."""
+    """Code, several pieces of it: of a page, its lines as they are, or `made` from what pages say, with marks.
+
+    `examples` are names in it that its maker chose.
+    """
 
     entries: tuple[Run, ...]
     language: str = ""
     made: bool = False
+    examples: tuple[str, ...] = ()
 
     @property
     def note(self) -> str:
         """What stands behind its marks; nothing of rows that a page has as they are."""
-        return "" if all(p.sentence.proof is Proof.QUOTED for entry in self.entries for p in entry) else MADE_CODE
+        if all(piece.sentence.proof is Proof.QUOTED for entry in self.entries for piece in entry):
+            return ""
+        return "; ".join([MADE_CODE, *([EXAMPLE_NAMES + ", ".join(self.examples)] if self.examples else [])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +312,7 @@ def _own_words(section: Section, block: ReportBlock) -> Iterator[Laid]:
         case BlockForm.LIST | BlockForm.STEPS:
             yield Listing(entries, numbered=block.form is BlockForm.STEPS)
         case BlockForm.CODE:
-            yield Code(entries, made=True)
+            yield Code(entries, made=True, examples=block.code)
         case BlockForm.TABLE:
             columns = len(block.header) - bool(block.rows)
             rows = tuple(entries[at : at + columns] for at in range(0, len(entries), columns))

@@ -15,7 +15,6 @@ from typing import Literal
 from pincite.domain.codec import in_utc
 from pincite.domain.frozen import dataclass
 from pincite.domain.layout import (
-    MADE_CODE,
     Code,
     Grid,
     Laid,
@@ -278,7 +277,7 @@ def _pieces(section: Section) -> Iterator[str]:
     for laid in laid_out(section):
         text = _laid(laid)
         if isinstance(laid, Code) and laid.made and laid.note:
-            text += f" *{MADE_CODE}*"
+            text += f" *{escape(laid.note)}*"
         if isinstance(laid, Quotation) and not laid.path and isinstance(laid.contents[0], Code):
             mark = _marks(laid.references)
             # The sentence before it says what the code does: the mark of the same page stands for both.

@@ -86,7 +86,7 @@ def _laid(laid: Laid, to: HtmlSentences, *, bare: bool = False) -> Iterator[str]
             for piece in (piece for entry in laid.entries for piece in entry if laid.made):
                 said = piece.sentence
                 yield f'<figure class="excerpt code"><pre tabindex="0">{code}{to.words(said, bare=True)}</code></pre>'
-                yield f"<figcaption>{to.after(said)} {laid.note}</figcaption></figure>"
+                yield f"<figcaption>{to.after(said)} {escape(laid.note)}</figcaption></figure>"
         case Grid():
             rows = [[_run(cell, to, bare=bare or laid.marks_by_row) for cell in row] for row in laid.rows]
             heads = [_name(name, laid.code) + to.numbers(laid.cited(at)) for at, name in enumerate(laid.names)]

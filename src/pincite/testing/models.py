@@ -278,9 +278,9 @@ def paragraph(*sentences: Any) -> Json:
     return block("paragraph", *sentences)
 
 
-def block(form: str, *items: Any) -> Json:
-    """A paragraph, list, steps or code."""
-    return {"form": form, "items": list(items), "header": [], "rows": []}
+def block(form: str, *items: Any, header: Sequence[str] = ()) -> Json:
+    """A paragraph, list, steps or code; of code the names that are examples are its `header`."""
+    return {"form": form, "items": list(items), "header": list(header), "rows": []}
 
 
 def table(header: Sequence[str], rows: Mapping[str, Sequence[Any]]) -> Json:

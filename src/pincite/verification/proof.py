@@ -37,7 +37,7 @@ from pincite.text.context import numbered, pinned
 from pincite.text.tokens import terms, words
 from pincite.verification.facts import FactFinding, FactOutcome, check_facts
 from pincite.verification.quotes import is_quoted
-from pincite.verification.snippets import check_code, on_one_line, stands_in
+from pincite.verification.snippets import check_code, examples_in, on_one_line, stands_in
 from pincite.verification.verdicts import ASKED_AGAIN, VERDICTS, Facts, Stance, facts_of, stance_of
 
 # Modal verbs that a passage has and a statement drops: "may leak" told as "leaks". A hint for the judge, no verdict.
@@ -77,7 +77,7 @@ _FAILURES: Final = (ProviderError, RemoteError, BudgetExhausted)
 # What a statement that is code claims. A prompt shows it on one line.
 _OF_CODE: Final = (
     "it is code, its rows parted by ⏎, with their indentation as dots: it states that it does what is said before it, "
-    "and that each call, option and setting is used as its lines use or describe it"
+    "that each call, option and setting is used as its lines use or describe it, and what its comments say"
 )
 _BY_FACT: Final = frozenset({Facts.NOWHERE, Facts.NOWHERE_OTHER})
 
@@ -96,6 +96,7 @@ class Statement:
         by_meaning: only a judge may find it stated; its words stand there, and what stands around them changed.
         repin: narrow the evidence to the passages that the judge names (of a claim; a printed sentence keeps all).
         is_code: it is code, put together from what its passages say (`pincite.verification.snippets`).
+        examples: names in the code that are said to be examples.
     """
 
     text: str
@@ -107,10 +108,13 @@ class Statement:
     after: str = ""
     by_meaning: bool = False
     is_code: bool = False
+    examples: tuple[str, ...] = ()
 
     def facts(self, lines: Sequence[str]) -> tuple[FactFinding, ...]:
         """What became of its exact facts in these lines."""
-        return check_code(self.text, lines) if self.is_code else check_facts(self.text, lines, self.pages)
+        if self.is_code:
+            return check_code(self.text, lines, self.examples)
+        return check_facts(self.text, lines, self.pages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +285,8 @@ class _Case:
         """What the judge is asked."""
         hints = [f"it stands after: {self.statement.after}"] if self.statement.after else []
         hints += [_OF_CODE] if self.statement.is_code else []
+        examples = examples_in(self.statement.text, self.statement.examples)
+        hints += [f"names of an example, to be replaced by who types it: {', '.join(examples)}"] if examples else []
         hints += [f.problem for f in self.facts if f.problem] if pointed_out else []
         sums = dict.fromkeys(f.seen for f in self.facts if f.outcome is FactOutcome.DERIVED and "=" in f.seen)
         hints += [f"executed and right, what no line has is the number of an example: {made}" for made in sums]

@@ -8,13 +8,14 @@ meaning, which a judge decides.
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from keyword import kwlist
 from typing import Final
 
 from pincite.domain.evidence import EvidencePassage
 from pincite.text.normalise import fold
 from pincite.text.tokens import is_stop
-from pincite.verification.facts import ADDRESS, FactFinding, FactKind, FactOutcome
+from pincite.verification.facts import ADDRESS, FactFinding, FactKind, FactOutcome, check_facts
 
 # An option with its dashes is one name: `--no-ff` is not `--ff`. Numbers keep their unit (64MB, 0.01) and the minus
 # at them, where nothing stands before it that they are taken from.
@@ -25,7 +26,11 @@ _RESERVED: Final = frozenset(kwlist) | {"case", "do", "done", "elif", "esac", "f
 # What is to be filled in by who types it.
 _PLACEHOLDER: Final = re.compile(r"<[A-Za-z][\w -]*>")
 # States something in words, beside the code. `#include`, `--option`, `git checkout -- FILE` and `cd x ; ls` are none.
-_COMMENT: Final = re.compile(r"(?:^|\s)(?:#|//|/\*)(?:\s|$)|^\s*(?:--|;)(?:\s|$)", re.MULTILINE)
+_COMMENT: Final = re.compile(r"(?:(?:^|(?<=\s))(?:#|//|/\*)|^[ \t]*(?:--|;))(?=[ \t]|$)")
+# A branch, a role, a table, a message: what an example has to call by some name.
+_EXAMPLE: Final = re.compile(r"[^\W\d][\w./@:-]{0,39}(?: [\w./@:-]{1,20}){0,5}")
+# More of them are a story.
+MAX_EXAMPLES: Final = 6
 _NAME: Final = re.compile(r"[^\W\d]\w*")
 # "$ ", ">>> ", "postgres=# ", "user@host:~$ ". A lone "# " or "% " may as well set a row aside as a comment, and
 # "vector<int> " belong to it.
@@ -35,6 +40,9 @@ _PROMPT: Final = re.compile(r"[ \t]*(?:[$>]|>>>|\.\.\.|(?=[^\s]*[A-Za-z])[^\s<>(
 _BESIDE: Final = re.compile(
     r"(?<=\S)(?:[ \t]{2,}(?:\(\d{1,2}\)|<\d{1,2}>)|(?:[ \t]{2,}|(?<=[;{}])[ \t])(?:#|//)[ \t][^\"'`]*)$"
 )
+# What follows a name that is called or set, and what stands before one that is an option, a part, or a command.
+_DOES: Final = re.compile(r"\(|:(?!:)|:?=")
+_OPENS: Final = re.compile(r"(?:.*[-.]|(?:[$>] )?)")
 # A function or class that is there for others need not be used.
 _DEFINED: Final = re.compile(r"\b(?:def|class|function|func|fn) +([^\W\d]\w*)")
 # What a piece of code names itself, in languages that people quote: it counts where it is used again.
@@ -48,18 +56,22 @@ _NAMED: Final = re.compile(
 )
 
 
-def check_code(code: str, evidence: Sequence[str]) -> tuple[FactFinding, ...]:
+def check_code(code: str, evidence: Sequence[str], examples: Sequence[str] = ()) -> tuple[FactFinding, ...]:
     """What became of each name, option and number of the code, each once; then of its addresses and comments.
 
     Args:
         code: as it is to be printed.
         evidence: the texts of the passages and their context.
+        examples: names in it that are said to be examples (`examples_in`): nobody looks for them.
 
     A name that the code sets itself and uses again is not looked for, nor what stands in angle brackets, nor reserved
     words and small words of English (`return`, `from`), of which languages are made: they name nothing. An address
-    must stand whole; comments are refused.
+    must stand whole; a comment is held to its own exact facts, as a sentence is.
     """
-    bare = _PLACEHOLDER.sub(" ", code)
+    bare, comments = _apart(code)
+    bare = _PLACEHOLDER.sub(" ", bare)
+    for name in examples_in(code, examples):
+        bare = _whole(name).sub(" ", bare)
     own = _set_by_itself(bare)
     stand = {token for text in evidence for token in _tokens(text)}
     found = [
@@ -69,8 +81,46 @@ def check_code(code: str, evidence: Sequence[str]) -> tuple[FactFinding, ...]:
     ]
     shown = {link for text in evidence for link in _addresses(text)}
     found += [_finding(FactKind.ADDRESS, link, there=link in shown) for link in dict.fromkeys(_addresses(code))]
-    comments = (line.strip() for line in bare.split("\n") if _COMMENT.search(line))
-    return (*found, *(_finding(FactKind.QUOTED, line, there=False) for line in comments))
+    said = (_PLACEHOLDER.sub(" ", comment) for comment in comments)
+    return (*found, *(finding for comment in said for finding in check_facts(comment, evidence)))
+
+
+def examples_in(code: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Those of the names that the code may have as examples of its own, for who types it to replace.
+
+    Never an option, what is called, what is set, a part of another name, or what a row begins with: these do
+    something, and a passage must have them.
+    """
+    rows = _apart(code)[0].split("\n")
+    can_be = (name for name in dict.fromkeys(names) if _EXAMPLE.fullmatch(name))
+    return tuple(islice((name for name in can_be if _is_example(name, rows)), MAX_EXAMPLES))
+
+
+def _is_example(name: str, rows: Sequence[str]) -> bool:
+    found = [(row, match) for row in rows for match in _whole(name).finditer(row)]
+    return bool(found) and not any(_is_at_work(row, match.start(), match.end()) for row, match in found)
+
+
+def _is_at_work(row: str, start: int, end: int) -> bool:
+    """Whether what stands there in a row is called or set, is a command, an option or a part of another name."""
+    before = row[:start]
+    is_set = not before.strip() and row[end:].lstrip().startswith(("=", ":", "("))
+    return is_set or bool(_DOES.match(row, end) or _OPENS.fullmatch(before))
+
+
+def _apart(code: str) -> tuple[str, list[str]]:
+    """The code without its comments, and these. What stands in quotation marks is none."""
+    rows, comments = code.split("\n"), []
+    for at, row in enumerate(rows):
+        match = next((m for m in _COMMENT.finditer(row) if not any(row[: m.start()].count(q) % 2 for q in "\"'")), None)
+        if match is not None:
+            rows[at] = row[: match.start()]
+            comments.append(row[match.end() :].strip())
+    return "\n".join(rows), comments
+
+
+def _whole(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
 
 
 def stands_in(code: str, passages: Iterable[EvidencePassage]) -> bool:

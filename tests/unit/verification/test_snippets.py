@@ -4,7 +4,7 @@ import pytest
 from tests.cpu_time import cpu_at_most
 
 from pincite.verification.facts import FactOutcome
-from pincite.verification.snippets import check_code, in_rows, on_one_line
+from pincite.verification.snippets import check_code, examples_in, in_rows, on_one_line
 
 PASSAGES = (
     "import depot\nwith depot.Pool(max_carts=4) as pool:\n    for cart in pool.carts():\n        print(cart.load)",
@@ -36,6 +36,7 @@ def missing(code: str) -> list[str]:
         "print(carts[4]-4, carts - 4)",
         "first, rest = pool.carts()\nreturn first",  # what comes along, and a word of the language
         "while depot; do depot tidy; done",
+        "depot tidy  # \u2026 work \u2026\n# then once more\ndepot tidy",
     ],
 )
 def test_what_the_passages_have_and_what_the_code_sets_itself_stands(code: str) -> None:
@@ -58,16 +59,44 @@ def test_what_the_passages_have_and_what_the_code_sets_itself_stands(code: str) 
         ("[depot]\ncarts_limit = 64MB\n[pool]\ncarts_limit = 64MB", ["carts_limit"]),  # set twice is no use
         ("depot.Pool(max_carts=-4)", ["-4"]),
         ("depot tidy -4", ["-4"]),
-        ("-- carts\ndepot tidy", ["-- carts"]),
-        ("; carts\ndepot tidy", ["; carts"]),
+        ("-- frees 5 GB\ndepot tidy", ["5 GB"]),  # a comment is held to its facts, its meaning is the judge's
+        ("; sets `cart_limits`\ndepot tidy", ["cart_limits"]),
+        ("depot tidy  # see https://depot.test/help", ["https://depot.test/help"] * 2),
+        ('depot tidy "a # frees memory"', ["frees", "memory"]),  # no comment
         ("depot tidy https://depot.test/carts/load", ["https://depot.test/carts/load"]),
         ("depot tidy https://depot.test", ["https://depot.test"]),
-        ("print(cart)  # frees all memory", ["frees", "memory", "print(cart)  # frees all memory"]),
         ("depot tidy <script>alert</script>", ["alert", "script"]),
     ],
 )
 def test_what_no_passage_has_is_named(code: str, names: list[str]) -> None:
     assert missing(code) == names
+
+
+@pytest.mark.parametrize(
+    ("code", "names", "examples"),
+    [
+        ("depot tidy yard; depot tidy yard", ("yard",), ("yard",)),
+        ("depot tidy -- 'half done: carts'", ("half done: carts",), ("half done: carts",)),
+        ("with depot.Pool() as pool (\n    cart_no import,\n    load import)", ("cart_no",), ("cart_no",)),
+        ("depot tidy yard/north", ("yard/north", "yard"), ("yard/north", "yard")),
+        ("depot tidy --fast", ("--fast", "fast"), ()),  # an option
+        ("sweep depot", ("sweep",), ()),  # a command
+        ("$ sweep depot", ("sweep",), ()),
+        ("depot sweep(4)", ("sweep",), ()),  # is called
+        ("depot.sweep", ("sweep",), ()),  # a part
+        ("import depot\n    limit = 4", ("limit",), ()),  # is set
+        ("depot.Pool(limit=4)", ("limit",), ()),
+        ("depot: \n  limit: 4", ("limit",), ()),
+        ("depot tidy yard", ("gate",), ()),  # is not there
+        ("depot tidy a; depot tidy b c d e f g", tuple("abcdefg"), tuple("abcdef")),
+    ],
+)
+def test_names_of_an_example_are_those_that_do_nothing(
+    code: str, names: tuple[str, ...], examples: tuple[str, ...]
+) -> None:
+    assert examples_in(code, names) == examples
+    refused = {finding.text for finding in check_code(code, PASSAGES, names) if finding.problem}
+    assert refused.isdisjoint(examples)
 
 
 @pytest.mark.parametrize("code", ["a", "if a:\n    b()\n\n        c()", "x = 1\n\n\ny = 2"])
@@ -81,8 +110,10 @@ def test_fences_and_tabs_are_no_part_of_code() -> None:
     assert in_rows("```python\nif a:\n\tb()\n```\n") == "if a:\n    b()"
 
 
-@pytest.mark.parametrize("piece", ["a", "lambda ", "def a(", "a, ", "<a", "x = ", "a@", "-", "for a", "1."])
+@pytest.mark.parametrize(
+    "piece", ["a", "lambda ", "def a(", "a, ", "<a", "x = ", "a@", "-", "for a", "1.", " # ", "'# "]
+)
 def test_a_report_that_somebody_made_up_is_looked_at_in_time(piece: str) -> None:
     code = piece * (40_000 // len(piece))
     with cpu_at_most(2):
-        check_code(code, PASSAGES)
+        check_code(code, PASSAGES, [piece.strip() or "a"] * 7)

@@ -17,6 +17,7 @@ from pincite.research.model.wording import beside_code, in_code, links_in, unmar
 from pincite.text.context import points_back
 from pincite.text.instructions import is_flagged
 from pincite.text.tokens import words
+from pincite.verification.snippets import examples_in
 
 # Sentences or items of one block; more is a copy of a page.
 MAX_ITEMS: Final = 40
@@ -37,7 +38,10 @@ _FORMS: Final = {"list": BlockForm.LIST, "steps": BlockForm.STEPS, "table": Bloc
 
 @dataclass(frozen=True, slots=True)
 class DraftBlock:
-    """A block of lines: an item for a paragraph, each entry, or each cell row by row; `code` are names of its rows."""
+    """A block of lines: an item for a paragraph, each entry, or each cell row by row.
+
+    `code` are names of rows and columns that are set as code; of code, names that are examples.
+    """
 
     form: BlockForm
     items: tuple[tuple[Line, ...], ...]
@@ -91,9 +95,9 @@ def planned(
         if block.form == CODE:
             # What names no listing can't be a page's, whatever its writer calls it.
             own = [said for said in block.items if said.text.strip() and (said.derived or not show(said))]
-            made += [
-                Planned(BlockForm.CODE, ((replace(propose(said), after=before, is_code=True),),)) for said in own[:1]
-            ]
+            names = tuple(unmarked(name).text for name in block.header)
+            code = (replace(propose(said), after=before, is_code=True, examples=names) for said in own[:1])
+            made += [Planned(BlockForm.CODE, ((said,),), code=names) for said in code]
             over += map(propose, own[1:])
             found = {item.claim.text: item for said in block.items if said not in own for item in show(said)}
             made += [Planned(BlockForm.EXCERPT, (), shown=item) for text, item in found.items() if text not in shown]
@@ -230,7 +234,9 @@ def laid_out(blocks: Sequence[Planned], checked: Mapping[int, Checked], told: se
                 items += [tuple(lines)] if lines else []
             else:
                 items += [(line,) for line in lines]
-        if items:
+        if items and block.form is BlockForm.CODE:
+            made.append(DraftBlock(block.form, tuple(items), code=examples_in(items[0][0].text, block.code)))
+        elif items:
             made.append(DraftBlock(block.form, tuple(items)))
     return tuple(made)
 

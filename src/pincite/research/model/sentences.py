@@ -42,7 +42,7 @@ class Proposed:
     `column` and may be a word. `after` is what a reader has read when it leans on that: the sentence before it, or
     the heading above a list. `before` is the sentence or item before it, whether it leans on that or not. `question` is
     what it is said to answer. The first `lead` characters say what it is about,
-    and `code` are the spans that are set as code; `is_code`: all of it is.
+    and `code` are the spans that are set as code; `is_code`: all of it is, and `examples` are names of its own in it.
     """
 
     text: str
@@ -56,6 +56,7 @@ class Proposed:
     lead: int = 0
     code: tuple[tuple[int, int], ...] = ()
     is_code: bool = False
+    examples: tuple[str, ...] = ()
 
     @property
     def is_cell(self) -> bool:
@@ -112,7 +113,8 @@ class SentenceProver:
 
         Without a claim a sentence is printed only when the judge says that it states nothing.
         """
-        drafts = [self._with_listings(_draft(item, offered, self._private), offered) for item in proposed]
+        drafts = [_draft(item, offered, self._private) for item in proposed]
+        drafts = [self._fuller(draft, offered, drafts) for draft in drafts]
         asked = [
             (index, self._statement(draft))
             for index, draft in enumerate(drafts)
@@ -123,19 +125,27 @@ class SentenceProver:
             drafts[index] = _proven(drafts[index], found)
         return tuple(drafts)
 
-    def _with_listings(self, draft: Checked, offered: Mapping[str, VerifiedClaim]) -> Checked:
-        """The sentence, where it lacks an exact fact also with the listings that its lines introduce on their page.
+    def _fuller(self, draft: Checked, offered: Mapping[str, VerifiedClaim], together: Sequence[Checked]) -> Checked:
+        """The sentence, where it lacks an exact fact also with the lines that carry it, as far as they were meant.
 
-        Writers name the sentence ("Test it so:") and tell of the command below it.
+        Writers name the sentence ("Test it so:") and tell of the command below it. In a table, one cell of a row names
+        the line that says what the row is about, the others go without: so what a name of a row or column lacks,
+        and not what stands in the cell itself, may be carried by a line of another cell.
         """
-        if draft.why or draft.line is not None:
+        lacking = [] if draft.why or draft.line is not None or not draft.items else _lacking(self._statement(draft))
+        if not lacking:
             return draft
-        more = [item for name in draft.proposed.claims for item in self._listing_below(name, offered)]
-        more = [item for item in dict.fromkeys(more) if item not in draft.items]
-        if not more or not _lacks(self._statement(draft)):
-            return draft
-        fuller = replace(draft, items=(*draft.items, *more)[:MAX_CLAIMS])
-        return draft if _lacks(self._statement(fuller)) else fuller
+        said = draft.proposed
+        more = [item for name in said.claims for item in self._listing_below(name, offered)]
+        if said.is_cell and not any(text in said.text for text in lacking):
+            beside = (o for o in together if o.proposed.row == said.row or o.proposed.column == said.column)
+            more += [item for other in beside for item in other.items]
+        for item in dict.fromkeys(item for item in more if item not in draft.items):
+            fuller = replace(draft, items=(*draft.items, item))
+            left = _lacking(self._statement(fuller)) if len(fuller.items) <= MAX_CLAIMS else lacking
+            if len(left) < len(lacking):
+                draft, lacking = fuller, left
+        return draft
 
     def _listing_below(self, name: str, offered: Mapping[str, VerifiedClaim]) -> Iterator[VerifiedClaim]:
         match = LINE_ID.fullmatch(name)
@@ -153,13 +163,22 @@ class SentenceProver:
         said = draft.proposed
         text = in_cell(said.row, said.column, said.text)
         pages = self._bank.text_of(passages)
-        return Statement(text, passages, pages, premises, said.question, after=said.after, is_code=said.is_code)
+        return Statement(
+            text,
+            passages,
+            pages,
+            premises,
+            said.question,
+            after=said.after,
+            is_code=said.is_code,
+            examples=said.examples,
+        )
 
 
-def _lacks(statement: Statement) -> bool:
-    """Whether its passages do not have one of its exact facts, or another value for it."""
+def _lacking(statement: Statement) -> list[str]:
+    """Its exact facts that its passages do not have, or have another value for."""
     lines = [line.text for line in numbered(statement.evidence, statement.premises)]
-    return any(finding.problem for finding in statement.facts(lines))
+    return [finding.text for finding in statement.facts(lines) if finding.problem]
 
 
 def _draft(proposed: Proposed, offered: Mapping[str, VerifiedClaim], private: Collection[str]) -> Checked:

@@ -186,12 +186,13 @@ def both(seen: Seen) -> tuple[str, ...]:
     return listing(seen), at(seen, LIT)
 
 
-def own(text: str, lines: Callable[[Seen], Any]) -> Any:
-    """Code of the writer's own, which names these lines."""
+def own(text: str, lines: Callable[[Seen], Any], examples: Sequence[str] = ()) -> Any:
+    """Code of the writer's own, which names these lines and has these names as examples."""
 
     def make(seen: Seen) -> Any:
         named = lines(seen)
-        return block("code", said(text, *((named,) if isinstance(named, str) else named), derived=True))
+        code = said(text, *((named,) if isinstance(named, str) else named), derived=True)
+        return block("code", code, header=examples)
 
     return make
 
@@ -209,10 +210,11 @@ async def made(
     times: int = 1,
     page: str = "",
     more: Sequence[str] = (),
+    examples: Sequence[str] = (),
 ) -> tuple[Report, LabelJudge]:
     def compose(seen: Seen) -> Any:
         before = paragraph(said(f"{beside[:-1]}:", at(seen, beside.replace("**", ""))))
-        sections = [section("Lighting it", before, *(own(text, lines)(seen) for _ in range(times)))]
+        sections = [section("Lighting it", before, *(own(text, lines, examples)(seen) for _ in range(times)))]
         sections += [section(f"Part {n}", before, own(each, lines)(seen)) for n, each in enumerate(more)]
         return composed([said(PUT_OUT, at(seen, PUT_OUT))], sections)
 
@@ -270,7 +272,7 @@ async def test_each_such_code_says_that_it_was_not_run() -> None:
         ("lamp = Lamp(height=42)\nlamp.light()", "42"),
         ("lamp = Lamp(heights=41)\nlamp.light()", "heights"),
         ("lamp --light", "--light"),
-        ("lamp.light()  # it never goes out", "never goes out"),
+        ("lamp.light()  # it burns for 90 minutes", "90 minutes"),
     ],
 )
 async def test_code_with_a_name_or_number_of_no_line_is_left_out_whatever_a_judge_says(code: str, why: str) -> None:
@@ -291,6 +293,36 @@ async def test_a_sentence_that_announced_code_in_vain_keeps_what_it_begins_with_
     report, _ = await made(MADE, beside=f"**The lamp** {LIT.removeprefix('The lamp ')}")
     [sentence] = report.sections[0].sentences
     assert (sentence.text, sentence.lead) == (LIT, len("The lamp"))
+
+
+async def test_code_may_have_comments_and_names_of_its_own_which_it_says_are_examples() -> None:
+    code = MADE.replace("print(turn)", "# <b>then</b> look at it\n    print(turn, 'the <b>porch</b>')")
+    assert code != MADE
+    report, judge = await made(code, code, examples=("`the <b>porch</b>`", "the", "lamp.light"))
+    assert not code_of(report), "letters, digits and few signs alone"
+    code = code.replace("<b>porch</b>", "porch").replace("<b>then</b>", "then")
+    report, judge = await made(code, code, examples=("`the porch`", "light"))
+    assert [s.text for s in code_of(report)] == [code]
+    assert f"[1] *{MADE_CODE}; example names: the porch*" in report.markdown
+    assert f"{MADE_CODE}; example names: the porch<" in HtmlExporter().render(report, {}).decode()
+    case = next(case for case in judge.asked if case.statement == on_one_line(code))
+    assert any("the porch" in hint for hint in case.hints), "the judge knows what nobody looked for"
+    result = check_report(json.loads(dump_report(report)), await stored(report))
+    assert result.status is CheckStatus.PASSED, result.problems
+
+
+async def test_a_check_finds_an_example_that_does_something() -> None:
+    code = MADE.replace("print(turn)", "print(turn, porch)")
+    report, _ = await made(code, code, examples=("porch",))
+    raw = json.loads(dump_report(report))
+    [block] = [b for s in raw["sections"] for b in s["blocks"] if b["code"]]
+    assert block["code"] == ["porch"]
+    block["code"] = ["porch", "light"]
+    result = check_report(raw, await stored(report))
+    assert any("does something: light" in problem.what for problem in result.problems), result.problems
+    block["code"] = []
+    result = check_report(raw, await stored(report))
+    assert any("porch is not in the passage" in problem.what for problem in result.problems), result.problems
 
 
 async def test_code_is_mended_as_sentences_are() -> None:

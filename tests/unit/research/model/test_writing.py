@@ -92,6 +92,19 @@ async def test_each_cell_of_a_table_is_proven_with_its_row_and_column() -> None:
     assert "| Lamp [1] | far |" in report.markdown
 
 
+async def test_what_a_row_is_named_by_is_carried_by_a_line_of_any_of_its_cells_and_what_a_cell_says_is_not() -> None:
+    since = {"Tower of 1897": [one("Anna Holm", of=BY_HOLM), one("Skarvik", of=OWNER)]}
+    held = {"Skarvik": [one("in 1897", of=BY_HOLM), one("since 1897", of=OWNER)]}
+    labels = {"Tower of 1897: By: Anna Holm": S, "Tower of 1897: Of: Skarvik": S}
+    labels |= {"Skarvik: Built: in 1897": S, "Skarvik: Held: since 1897": S}
+    blocks = table(("Which", "By", "Of"), since), table(("Who", "Built", "Held"), held)
+    report, _ = await run(report_on(*blocks), labels)
+    cells = {sentence.text: sentence.claim_ids for sentence in report.sections[0].sentences}
+    assert list(cells) == ["Anna Holm", "Skarvik", "in 1897"]
+    assert len(cells["Skarvik"]) == 2, "its own line, and that of the other cell"
+    assert any("1897" in left.why for left in report.rejected_claims if left.text == "since 1897")
+
+
 async def test_a_line_that_is_named_and_not_told_stands_in_its_own_words() -> None:
     blocks = paragraph(one("Varden is a ship.", of=OWNER, also=PAINT), one(LAMP))
     report, _ = await run(report_on(blocks), {})

@@ -8,7 +8,7 @@ from typing import Final
 VERSIONS: Final = {
     "planner": "2",
     "choose": "5",
-    "compose": "14",
+    "compose": "15",
     "rewrite": "6",
     "summary": "1",
     "leads": "1",
