@@ -27,8 +27,9 @@ _RESERVED: Final = frozenset(kwlist) | {"case", "do", "done", "elif", "esac", "f
 _PLACEHOLDER: Final = re.compile(r"<[A-Za-z][\w -]*>")
 # States something in words, beside the code. `#include`, `--option`, `git checkout -- FILE` and `cd x ; ls` are none.
 _COMMENT: Final = re.compile(r"(?:(?:^|(?<=\s))(?:#|//|/\*)|^[ \t]*(?:--|;))(?=[ \t]|$)")
-# A branch, a role, a table, a message: what an example has to call by some name.
-_EXAMPLE: Final = re.compile(r"[^\W\d][\w./@:-]{0,39}(?: [\w./@:-]{1,20}){0,5}")
+# A branch, a role, a table, a message, an IP address: what an example has to call by some name. No other number is one:
+# a limit or a time that no page has would read like advice.
+_EXAMPLE: Final = re.compile(r"[^\W\d][\w./@:-]{0,39}(?: [\w./@:-]{1,20}){0,5}|\d{1,3}(?:\.\d{1,3}){3}(?:[/:]\d{1,5})?")
 # More of them are a story.
 MAX_EXAMPLES: Final = 6
 _NAME: Final = re.compile(r"[^\W\d]\w*")

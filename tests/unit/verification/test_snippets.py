@@ -79,6 +79,8 @@ def test_what_no_passage_has_is_named(code: str, names: list[str]) -> None:
         ("depot tidy -- 'half done: carts'", ("half done: carts",), ("half done: carts",)),
         ("with depot.Pool() as pool (\n    cart_no import,\n    load import)", ("cart_no",), ("cart_no",)),
         ("depot tidy yard/north", ("yard/north", "yard"), ("yard/north", "yard")),
+        ("depot tidy 10.0.0.2:80 10.0.0.0/8", ("10.0.0.2:80", "10.0.0.0/8"), ("10.0.0.2:80", "10.0.0.0/8")),
+        ("depot tidy 30s 40", ("30s", "40"), ()),  # a figure
         ("depot tidy --fast", ("--fast", "fast"), ()),  # an option
         ("sweep depot", ("sweep",), ()),  # a command
         ("$ sweep depot", ("sweep",), ()),

@@ -40,7 +40,7 @@ from pincite.research.state import within_quotable
 from pincite.runtime.recovery import first_failure
 from pincite.text.tokens import terms
 
-ANSWER_SENTENCES: Final = 4
+ANSWER_SENTENCES: Final = 5
 ANSWER: Final = "Answer"
 # So many go to a judge at once (`judges.model`): sections are proven together up to that.
 _TOGETHER: Final = 32

@@ -19,7 +19,9 @@ BY_HOLM = "The Varden lighthouse was built by Anna Holm in 1897 on the northern 
 LAMP = "The lamp of the Varden lighthouse can be seen from 33 kilometres away in clear weather."
 OWNER = "The council of Skarvik has owned the Varden lighthouse since 1972."
 PAINT = "The Varden lighthouse on the northern cape is painted red and white."
+VISITS = "Most lighthouses of the coast may be visited in summer, the Varden lighthouse among them."
 PLACES = {HEIGHT: "41 metres", LAMP: "33 kilometres", OWNER: "Skarvik", PAINT: "red and white", BY_HOLM: "Holm"}
+PLACES |= {VISITS: "may be visited"}
 S = JudgementLabel.STATES
 NONE: Any = {"repairs": []}
 
@@ -139,12 +141,12 @@ async def test_nothing_is_told_twice_in_the_same_words() -> None:
     ]
 
 
-async def test_the_direct_answer_is_four_sentences_at_most() -> None:
-    answer = [one(text) for text in (HEIGHT, BY_HOLM, LAMP, OWNER, PAINT)]
-    report, _ = await run(report_on(paragraph(one(PAINT)), answer=answer), {})
-    assert len(report.summary.sentences) == 4
-    assert PAINT in printed(report)
-    assert any("beyond 4 sentences of direct answer" in left.why for left in report.rejected_claims)
+async def test_the_direct_answer_is_five_sentences_at_most() -> None:
+    answer = [one(text) for text in (HEIGHT, BY_HOLM, LAMP, OWNER, PAINT, VISITS)]
+    report, _ = await run(report_on(paragraph(one(VISITS)), answer=answer), {})
+    assert len(report.summary.sentences) == 5
+    assert VISITS in printed(report)
+    assert any("beyond 5 sentences of direct answer" in left.why for left in report.rejected_claims)
 
 
 async def test_a_report_without_a_direct_answer_opens_with_its_first_proven_sentence() -> None:
