@@ -160,7 +160,7 @@ def test_names_that_are_no_words_are_code_wherever_they_stand() -> None:
 DIGESTS = {
     "planner": "b80fda7bfec0",
     "choose": "dffb87c6cc0f",
-    "compose": "e4f232975189",
+    "compose": "93aae5f1a8a5",
     "rewrite": "d3f395bf9e0e",
     "summary": "579db885e474",
     "leads": "78a6b7fdff26",
