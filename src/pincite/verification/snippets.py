@@ -72,7 +72,7 @@ def check_code(code: str, evidence: Sequence[str], examples: Sequence[str] = ())
     bare, comments = _apart(code)
     bare = _PLACEHOLDER.sub(" ", bare)
     for name in examples_in(code, examples):
-        bare = _whole(name).sub(" ", bare)
+        bare = _whole(name).sub(")", bare)  # behind which a hyphen is no minus: `sauce-2.7.zip`
     own = _set_by_itself(bare)
     stand = {token for text in evidence for token in _tokens(text)}
     found = [

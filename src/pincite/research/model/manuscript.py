@@ -86,7 +86,7 @@ class Manuscript:
             for one in made.missing
         ]
         self.missing = {one.part: one for one in told if one.part in ids}
-        self.unplanned = tuple(one for one in told if one.part not in ids and one.question and one.what)
+        self.unplanned = tuple(one for one in told if one.part not in ids and one.question)
         used: dict[str, Claim] = {}
         for sentence, part in self._with_parts(parts):
             for name in sentence.lines:

@@ -181,7 +181,7 @@ def heading_of(proposed: str, text: str, known: str = "") -> str:
         line = line[:MAX_HEADING_CHARS].rsplit(" ", 1)[0] + "…"
     first, _, rest = line.partition(" ")
     # A name that the pages write small ("asyncio and what blocks it", "subprocess.Popen") stays small, a word does not.
-    is_name = first[:1].islower() and first in known and not is_common_word(first)
+    is_name = first[:1].islower() and first.rstrip(",:") in known and not is_common_word(first.rstrip(",:"))
     return line if is_name else f"{first[:1].upper()}{first[1:]}{' ' if rest else ''}{rest}"
 
 
@@ -199,10 +199,14 @@ def foreign(text: str, known: str) -> tuple[str, ...]:
 def unproven_line(text: str, known: str) -> str:
     """A line that nobody proves (what is missing, a part as it is worded anew), or nothing.
 
-    It is refused with a link, words to machines, or a name or figure that neither the question nor the pages have.
+    It is refused with a link, words to machines, or a name or figure that neither the question nor the pages have. A
+    question may have such a name.
     """
     line = shorten(plain_line(text).replace("`", ""), _UNPROVEN_CHARS, placeholder="…")
-    return "" if links_in(line, known) or is_flagged(line) or foreign(line, known) else line
+    strange = foreign(line, known)
+    if line.endswith("?"):  # asks and states nothing, as the parts of a plan do: it may name what no page read has
+        strange = tuple(word for word in strange if any(character.isdigit() for character in word))
+    return "" if links_in(line, known) or is_flagged(line) or strange else line
 
 
 def private_words(question: str) -> frozenset[str]:
