@@ -5,6 +5,7 @@ function that no passage has can't be printed, whoever finds it right. Whether t
 meaning, which a judge decides.
 """
 
+import builtins
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -23,6 +24,8 @@ _TOKEN: Final = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*|(?:(?<![\w)\]}-])-)?(?:
 _NUMBER: Final = re.compile(r"-?\d")
 # Words that a language keeps for itself name nothing: those of Python, and of shells (POSIX XCU 2.4).
 _RESERVED: Final = frozenset(kwlist) | {"case", "do", "done", "elif", "esac", "fi", "then", "until", "while"}
+# What each program of that language has, where it is called: a row that shows what came out names nothing new.
+_BUILT_IN: Final = re.compile(rf"(?<![\w.-])(?:{'|'.join(filter(str.islower, dir(builtins)))})\(")
 # What is to be filled in by who types it.
 _PLACEHOLDER: Final = re.compile(r"<[A-Za-z][\w -]*>")
 # States something in words, beside the code. `#include`, `--option`, `git checkout -- FILE` and `cd x ; ls` are none.
@@ -70,7 +73,7 @@ def check_code(code: str, evidence: Sequence[str], examples: Sequence[str] = ())
     must stand whole; a comment is held to its own exact facts, as a sentence is.
     """
     bare, comments = _apart(code)
-    bare = _PLACEHOLDER.sub(" ", bare)
+    bare = _PLACEHOLDER.sub(" ", _BUILT_IN.sub("(", bare))
     for name in examples_in(code, examples):
         bare = _whole(name).sub(")", bare)  # behind which a hyphen is no minus: `sauce-2.7.zip`
     own = _set_by_itself(bare)

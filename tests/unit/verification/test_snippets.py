@@ -34,6 +34,7 @@ def missing(code: str) -> list[str]:
         "depot tidy -- carts ; depot tidy",
         "carts = pool.carts()\ncarts = carts[4]",
         "print(carts[4]-4, carts - 4)",
+        "print(len(pool.carts()))",
         "first, rest = pool.carts()\nreturn first",  # what comes along, and a word of the language
         "while depot; do depot tidy; done",
         "depot tidy  # \u2026 work \u2026\n# then once more\ndepot tidy",
@@ -49,6 +50,7 @@ def test_what_the_passages_have_and_what_the_code_sets_itself_stands(code: str) 
         ("import Depot", ["Depot"]),
         ("depot.pool(max_carts=4)", []),  # each word stands there: how it is used is for the judge
         ("depot tidy --keep", ["--keep"]),
+        ("depot.format(max)", ["format", "max"]),  # a method, and no call
         ("depot tidy -keep-empty", ["-keep-empty"]),
         ("depot.Pool(max_cart=4)", ["max_cart"]),
         ("depot.Pool(max_carts=40)", ["40"]),

@@ -9,6 +9,9 @@ from pincite.domain.page import BlockKind, Document
 from pincite.domain.plan import ReadPage
 from pincite.text.context import passage_in_context
 
+# Two sentences or three. Chosen, not measured.
+_CLOSE_CHARS = 400
+
 
 @dataclass
 class EvidenceBank:
@@ -48,6 +51,13 @@ class EvidenceBank:
             return False
         ends = not document.text[first.end : document.starts[here + 1]].strip()
         return ends and document.blocks[here].kind is not BlockKind.CODE and then.start == document.starts[here + 1]
+
+    def leads_to(self, before: Evidence, after: Evidence) -> bool:
+        """Whether a passage stands close above another, under the same heading: it may say what "this option" is."""
+        page, first, then = self._pages.get(before.quote.document_id), before.quote, after.quote
+        if page is None or first.document_id != then.document_id or not 0 <= then.start - first.end < _CLOSE_CHARS:
+            return False
+        return page.document.section_path(first.start) == page.document.section_path(then.start)
 
     def text_of(self, passages: Sequence[EvidencePassage]) -> tuple[str, ...]:
         """The whole texts of the pages of some passages."""

@@ -25,6 +25,8 @@ from pincite.verification.snippets import in_rows
 # measured.
 MAX_CLAIMS: Final = 16
 MAX_SENTENCE_CHARS: Final = 700
+# What "this option" is stands a sentence or two before. Chosen, not measured.
+_ABOVE: Final = 3
 LINE_ID: Final = re.compile(r"([a-z]+)(\d+)")
 """The id of a line: the letters of its page and its number there."""
 # Prompts of a run; the judge's says nothing that a report could hold.
@@ -128,15 +130,18 @@ class SentenceProver:
     def _fuller(self, draft: Checked, offered: Mapping[str, VerifiedClaim], together: Sequence[Checked]) -> Checked:
         """The sentence, where it lacks an exact fact also with the lines that carry it, as far as they were meant.
 
-        Writers name the sentence ("Test it so:") and tell of the command below it. In a table, one cell of a row names
-        the line that says what the row is about, the others go without: so what a name of a row or column lacks,
-        and not what stands in the cell itself, may be carried by a line of another cell.
+        Writers name the sentence ("Test it so:") and tell of the command below it, or call by its name what the line
+        before names. In a table, one cell of a row names the line that says what the row is about, the others go
+        without: so what a name of a row or column lacks, and not what stands in the cell itself, may be carried by
+        a line of another cell.
         """
         lacking = [] if draft.why or draft.line is not None or not draft.items else _lacking(self._statement(draft))
         if not lacking:
             return draft
         said = draft.proposed
         more = [item for name in said.claims for item in self._listing_below(name, offered)]
+        if not any(character.isdigit() for text in lacking for character in text):  # a name, as in "This option ..."
+            more += [item for name in said.claims for item in self._above(name, offered)]
         if said.is_cell and not any(text in said.text for text in lacking):
             beside = (o for o in together if o.proposed.row == said.row or o.proposed.column == said.column)
             more += [item for other in beside for item in other.items]
@@ -155,6 +160,16 @@ class SentenceProver:
             return
         if self._bank.introduces(above.claim.evidence[0], below.claim.evidence[0]):
             yield below
+
+    def _above(self, name: str, offered: Mapping[str, VerifiedClaim]) -> Iterator[VerifiedClaim]:
+        """The lines close above a line, the nearest first."""
+        match, line = LINE_ID.fullmatch(name), offered.get(name)
+        if match is None or line is None:
+            return
+        for far in range(1, _ABOVE + 1):
+            found = offered.get(f"{match[1]}{int(match[2]) - far}")
+            if found is not None and self._bank.leads_to(found.claim.evidence[0], line.claim.evidence[0]):
+                yield found
 
     def _statement(self, draft: Checked) -> Statement:
         claims = [item.claim for item in draft.items]

@@ -436,6 +436,33 @@ async def test_a_sentence_that_names_what_introduces_a_listing_may_tell_of_its_c
     assert any("is not in the passage" in rejected.why for rejected in elsewhere.rejected_claims)
 
 
+async def test_a_name_may_be_that_of_the_line_close_above_and_a_figure_may_not() -> None:
+    option, costs = (
+        "The lamp is lit by its fast_light method, 40 times a day.",
+        "Twice the oil of others is burnt by this method.",
+    )
+    page = PAGE.replace(NO_CODE, f"{option}\n\n{costs}")
+    told = "With fast_light the lamp burns twice the oil."
+    false = "With fast_light the lamp burns twice the oil, 40 times a day."
+
+    async def report_of(text: str, beside: str) -> Report:
+        def compose(seen: Seen) -> Any:
+            sections = [section("Its oil", paragraph(said(text, at(seen, beside))))]
+            return composed([said(PUT_OUT, at(seen, PUT_OUT))], sections)
+
+        small = Small({URL: page}, judge=LabelJudge(dict.fromkeys([told, false], JudgementLabel.STATES)), judged=False)
+        report = await small.run(
+            ScriptedModel({"compose": compose, "rewrite": {"repairs": []}}), "How is the lamp lit?"
+        )
+        result = check_report(json.loads(dump_report(report)), await stored(report, page))
+        assert result.status is CheckStatus.PASSED, result.problems
+        return report
+
+    assert told in (await report_of(told, costs)).markdown
+    assert false not in (await report_of(false, costs)).markdown
+    assert told not in (await report_of(told, LIT)).markdown, "it stands below, and under another heading"
+
+
 async def test_other_indentation_is_other_code() -> None:
     moved = "if lamp.is_lit:\nprint(lamp)"
     report, judge = await made(moved, lines=listing)
