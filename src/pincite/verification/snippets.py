@@ -24,6 +24,8 @@ _TOKEN: Final = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*|(?:(?<![\w)\]}-])-)?(?:
 _NUMBER: Final = re.compile(r"-?\d")
 # Words that a language keeps for itself name nothing: those of Python, and of shells (POSIX XCU 2.4).
 _RESERVED: Final = frozenset(kwlist) | {"case", "do", "done", "elif", "esac", "fi", "then", "until", "while"}
+# An option of one letter and what is written right behind it: where one stands so ("-DNAME=..."), all may.
+_GLUED: Final = re.compile(r"-[A-Z][A-Za-z]\w+")
 # What each program of that language has, where it is called: a row that shows what came out names nothing new.
 _BUILT_IN: Final = re.compile(rf"(?<![\w.-])(?:{'|'.join(filter(str.islower, dir(builtins)))})\(")
 # What is to be filled in by who types it.
@@ -78,6 +80,8 @@ def check_code(code: str, evidence: Sequence[str], examples: Sequence[str] = ())
         bare = _whole(name).sub(")", bare)  # behind which a hyphen is no minus: `sauce-2.7.zip`
     own = _set_by_itself(bare)
     stand = {token for text in evidence for token in _tokens(text)}
+    letters = {token[:2] for token in stand if _GLUED.fullmatch(token)}
+    stand |= {f"{letter}{token}" for letter in letters for token in stand if token[0].isalpha()}
     found = [
         _finding(FactKind.NUMBER if _NUMBER.match(token) else FactKind.IDENTIFIER, token, there=token in stand)
         for token in dict.fromkeys(_tokens(bare))

@@ -7,6 +7,7 @@ from pincite.verification.facts import FactOutcome
 from pincite.verification.snippets import check_code, examples_in, in_rows, on_one_line
 
 PASSAGES = (
+    "depot -DNAME=VALUE sets a variable, such as DEPOT_LIMIT; -vq says less.",
     "import depot\nwith depot.Pool(max_carts=4) as pool:\n    for cart in pool.carts():\n        print(cart.load)",
     "depot tidy --keep-empty removes carts; set cart_limit = 64MB in depot.conf.",
     "Read https://depot.test/carts first; mail https://depot.test/load to nobody.",
@@ -35,6 +36,7 @@ def missing(code: str) -> list[str]:
         "carts = pool.carts()\ncarts = carts[4]",
         "print(carts[4]-4, carts - 4)",
         "print(len(pool.carts()))",
+        "depot -DDEPOT_LIMIT=4",
         "first, rest = pool.carts()\nreturn first",  # what comes along, and a word of the language
         "while depot; do depot tidy; done",
         "depot tidy  # \u2026 work \u2026\n# then once more\ndepot tidy",
@@ -50,6 +52,9 @@ def test_what_the_passages_have_and_what_the_code_sets_itself_stands(code: str) 
         ("import Depot", ["Depot"]),
         ("depot.pool(max_carts=4)", []),  # each word stands there: how it is used is for the judge
         ("depot tidy --keep", ["--keep"]),
+        ("depot -DDEPOT_LIMITS=4", ["-DDEPOT_LIMITS"]),
+        ("depot -FDEPOT_LIMIT=4", ["-FDEPOT_LIMIT"]),
+        ("depot -vtidy", ["-vtidy"]),
         ("depot.format(max)", ["format", "max"]),  # a method, and no call
         ("depot tidy -keep-empty", ["-keep-empty"]),
         ("depot.Pool(max_cart=4)", ["max_cart"]),

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
+from itertools import chain
 from typing import Final, TypeAlias
 
 from pincite.domain.evidence import Claim, Evidence, NoteForm, named
@@ -12,6 +13,7 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.ids import claim_id
 from pincite.domain.page import BlockKind
 from pincite.domain.plan import ReadPage, SubQuestion
+from pincite.research.model.blocks import CODE
 from pincite.research.model.lines import Line, SourceBook
 from pincite.research.model.outputs import Composed, ComposedSection, ComposedSentence, MissingPart
 from pincite.research.model.wording import unproven_line
@@ -73,7 +75,7 @@ class Manuscript:
         self.authors[author] = None
         standing = self.standing()
         self.answer = _kept(made.answer, standing) or self.answer
-        sections = [_each(section, partial(_kept, standing=standing)) for section in made.sections]
+        sections = [self._with_examples(_each(one, partial(_kept, standing=standing))) for one in made.sections]
         if sum(map(words_of, sections)) < _WHOLE * sum(map(words_of, self.sections)):
             fresh = {section.heading.strip().lower(): section for section in sections}
             kept = [_with(section, fresh.pop(section.heading.strip().lower(), None)) for section in self.sections]
@@ -94,6 +96,18 @@ class Manuscript:
                 if line is not None and name not in used:
                     used[name] = self.claims.get(name) or claim_of(line, part, pages[line.url])
         self.claims = _together(used)
+
+    def _with_examples(self, section: ComposedSection) -> ComposedSection:
+        """The section; code in it that stands already keeps the examples that were named with it."""
+        stand = chain.from_iterable(one.blocks for one in self.sections)
+        examples = {said: block.header for block in stand if block.form == CODE for said in block.items}
+        blocks = (
+            replace(block, header=next((examples[said] for said in block.items if said in examples), ()))
+            if block.form == CODE and not block.header
+            else block
+            for block in section.blocks
+        )
+        return replace(section, blocks=tuple(blocks))
 
     def standing(self) -> dict[str, ComposedSentence]:
         """All sentences, items and cells by the names that a later look has for them."""

@@ -509,6 +509,19 @@ async def test_a_later_look_gives_the_whole_report_and_names_what_stands() -> No
     assert all(event["revised"] and event["heading"] == "Limits" for event in gone)
 
 
+async def test_code_that_stands_by_its_name_keeps_what_are_examples_in_it() -> None:
+    manuscript = Manuscript(SourceBook())
+    code = ComposedBlock("code", (ComposedSentence("git switch wip", ("a1",), derived=True),), header=("wip",))
+    manuscript.take_in(Composed(sections=(ComposedSection("Branches", (code,)),)), "m", (), {})
+    by_name = replace(code, items=(ComposedSentence("@1", ()),))
+    manuscript.take_in(Composed(sections=(ComposedSection("Once more", (replace(by_name, header=()),)),)), "m", (), {})
+    assert manuscript.sections == (ComposedSection("Once more", (code,)),)
+    manuscript.take_in(
+        Composed(sections=(ComposedSection("Again", (replace(by_name, header=("git",)),)),)), "m", (), {}
+    )
+    assert manuscript.sections[0].blocks[0].header == ("git",), "unless other ones are named"
+
+
 async def test_cells_stand_by_their_names_and_an_unknown_name_is_an_empty_cell() -> None:
     book = SourceBook()
     manuscript = Manuscript(book)
