@@ -6,9 +6,9 @@ from typing import Final
 
 # The version in use of each prompt.
 VERSIONS: Final = {
-    "planner": "2",
+    "planner": "3",
     "choose": "5",
-    "compose": "15",
+    "compose": "16",
     "rewrite": "6",
     "summary": "1",
     "leads": "1",
