@@ -17,6 +17,7 @@ from pincite.domain.markdown import (
     NO_ANSWER,
     NOT_SURELY_ALL,
     PARTIAL_ANSWER,
+    PARTLY_ANSWERED,
     SEARCHED_FOR,
     TOUCHED_ON,
     WORDS_ONLY,
@@ -51,7 +52,7 @@ _BECAME = (
     rf"answered in part: {NOT_SURELY_ALL}|no sure answer found in (?:the one page|any of the \d+ pages) read"
     r"|(?:answered in part|no sure answer found)(?:: no page read has [^\s,]+(?:, [^\s,]+)*+)?"
 )
-_FIRST_LINES = (PARTIAL_ANSWER, MAYBE_PARTIAL, TOUCHED_ON, NO_ANSWER)
+_FIRST_LINES = (PARTIAL_ANSWER, PARTLY_ANSWERED, MAYBE_PARTIAL, TOUCHED_ON, NO_ANSWER)
 _OF_ITSELF = re.compile(
     rf"^(?:{BALANCE_WORD}: (?:{_PROVEN})(?:; (?:{_PROVEN}))*+\."
     rf"|{'|'.join(map(re.escape, _FIRST_LINES))}|{_LIMITS}"

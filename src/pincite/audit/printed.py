@@ -8,7 +8,16 @@ from pincite.audit.stored import Problem, failed, unchecked
 from pincite.domain.citation import normalize_citation
 from pincite.domain.evidence import Proof, Relation
 from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, Section, SectionKind, Sentence
-from pincite.domain.markdown import NO_ANSWER, TOUCHED_ON, escape, lead_head, render_markdown, restyle
+from pincite.domain.markdown import (
+    NO_ANSWER,
+    PARTIAL_ANSWER,
+    PARTLY_ANSWERED,
+    TOUCHED_ON,
+    escape,
+    lead_head,
+    render_markdown,
+    restyle,
+)
 from pincite.domain.page import BlockKind, Document, Excerpts, Snapshot
 from pincite.domain.report import (
     LOW_CONFIDENCE_LABEL,
@@ -40,6 +49,7 @@ from pincite.verification.facts import check_facts
 _BEFORE = (
     (TOUCHED_ON, "**No answer found.** Nothing that was read states one; what follows only touches on the question."),
     (NO_ANSWER, "**Not enough evidence.** Nothing that was read supports an answer, so none is given."),
+    (PARTLY_ANSWERED, PARTIAL_ANSWER),
 )
 # Enough to find the place in the report, short enough for one line of a terminal with its reason.
 _SHOWN_CHARS = 60

@@ -75,6 +75,7 @@ EXCLUDE_EACH_OTHER = "These statements exclude each other:"
 TOUCHED_ON = "**No sure answer.** No passage was found that surely answers this; the nearest are below."
 NO_ANSWER = "**Not enough evidence.** No passage was found that answers this, so no answer is given."
 PARTIAL_ANSWER = "*This report is partial: not every part of the question could be answered.*"
+PARTLY_ANSWERED = "*Every part of the question is answered, at least in part; what is missing stands at the end.*"
 MAYBE_PARTIAL = (
     "*Passages were found for the whole question. Whether they are the complete answer could not be determined.*"
 )
@@ -244,7 +245,9 @@ def partial_text(report: Report) -> str:
     """What a partial report says first: whether a part is known to lack something."""
     answered = all(part.status is not PartStatus.NOT_HERE for part in report.parts)
     unsure = answered and bool(report.gaps) and all(gap.reason == NOT_SURELY_ALL for gap in report.gaps)
-    return MAYBE_PARTIAL if unsure else PARTIAL_ANSWER
+    if unsure:
+        return MAYBE_PARTIAL
+    return PARTLY_ANSWERED if report.parts and answered and open_points(report) else PARTIAL_ANSWER
 
 
 def constraints_text(constraints: Constraints) -> str:

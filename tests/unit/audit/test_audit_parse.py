@@ -5,7 +5,15 @@ from tests.cpu_time import cpu_at_most
 
 from pincite.audit.parse import ParsedReport, parse_report
 from pincite.domain.errors import InvalidInput
-from pincite.domain.markdown import MAYBE_PARTIAL, NO_ANSWER, NOT_SURELY_ALL, PARTIAL_ANSWER, TOUCHED_ON, WORDS_ONLY
+from pincite.domain.markdown import (
+    MAYBE_PARTIAL,
+    NO_ANSWER,
+    NOT_SURELY_ALL,
+    PARTIAL_ANSWER,
+    PARTLY_ANSWERED,
+    TOUCHED_ON,
+    WORDS_ONLY,
+)
 
 
 def cites(text: str) -> list[tuple[str, list[str], list[str]]]:
@@ -299,6 +307,7 @@ def test_a_title_with_full_stops_is_one_title() -> None:
 OF_ITSELF = (
     f"{PARTIAL_ANSWER}\n\n",
     f"{MAYBE_PARTIAL}\n\n",
+    f"{PARTLY_ANSWERED}\n\n",
     "*No page has “Zanzibar” or “brontosaurus”.*\n\n",
     "*From 3 of 11 pages read, in their own words: a.example (2), b.example. Below: Rates; Risks.*\n\n",
     "*From 1 page read, in their own words: local:club and 2 more. Below: Rates; Risks.*\n\n",

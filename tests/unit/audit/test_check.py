@@ -15,7 +15,7 @@ from pincite.audit.check import CheckResult, CheckStatus, check_report
 from pincite.audit.printed import differences
 from pincite.audit.stored import ProblemKind
 from pincite.domain.errors import ParseError, SchemaMismatch, StorageUnavailable
-from pincite.domain.markdown import NO_ANSWER, render_markdown, restyle
+from pincite.domain.markdown import NO_ANSWER, PARTIAL_ANSWER, PARTLY_ANSWERED, render_markdown, restyle
 from pincite.domain.page import Block, BlockKind, Document, Excerpts, Snapshot
 from pincite.domain.report import SCHEMA_VERSION, PartStatus, ReportGap, ReportLead, ReportPart, ReportStatus
 from pincite.exports.codec import dump_report
@@ -118,6 +118,12 @@ def test_a_missing_answer_in_the_words_of_then_is_no_difference() -> None:
     then = render_markdown(report).replace(NO_ANSWER, before)
     assert then.count(before) == 1
     assert list(differences(replace(report, markdown=then))) == []
+    part = ReportPart("How tall is it?", PartStatus.PARTLY, missing="in feet")
+    lacking = ReportGap(part.text, "in feet", ())
+    partly = replace(SAMPLE.report, parts=(part,), gaps=(lacking,), status=ReportStatus.PARTIAL)
+    then = render_markdown(partly).replace(PARTLY_ANSWERED, PARTIAL_ANSWER)
+    assert then != render_markdown(partly)
+    assert list(differences(replace(partly, markdown=then))) == []
     other = then.replace("supports an answer", "supports no answer")
     assert [sure for _, _, sure in differences(replace(report, markdown=other))] == [True]
 

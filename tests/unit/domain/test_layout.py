@@ -12,7 +12,14 @@ from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import Internal
 from pincite.domain.evidence import JudgementLabel, Proof, RecordedJudgement, VerdictStatus
 from pincite.domain.layout import BlockForm, ReportBlock
-from pincite.domain.markdown import MAYBE_PARTIAL, NOT_SURELY_ALL, PARTIAL_ANSWER, render_markdown, restyle
+from pincite.domain.markdown import (
+    MAYBE_PARTIAL,
+    NOT_SURELY_ALL,
+    PARTIAL_ANSWER,
+    PARTLY_ANSWERED,
+    render_markdown,
+    restyle,
+)
 from pincite.domain.report import (
     PartStatus,
     RejectedClaim,
@@ -171,6 +178,10 @@ def test_a_part_of_which_nothing_is_known_to_be_missing_is_said_above_the_answer
     assert PARTIAL_ANSWER in text
     assert "- Who painted it? – no sure answer found: no page\n" in text
     assert "Who built it? –" not in text
+    lacking = ReportGap(unsure.text, "when", ())
+    partly = replace(report, parts=(replace(unsure, missing="when"),), gaps=(lacking,))
+    assert PARTLY_ANSWERED in render_markdown(partly)
+    assert PARTIAL_ANSWER in render_markdown(replace(partly, parts=())), "nobody said of any part that it is answered"
 
 
 def test_a_cell_states_what_its_row_and_column_say() -> None:

@@ -130,6 +130,7 @@ def _prompt(failed: Sequence[Checked], offered: Mapping[str, VerifiedClaim]) -> 
         lines += [(f"r{number} sentence", text), (f"r{number} wrong", f"{found.why}{place}")]
         lines += [(f"r{number} beyond", found.beyond)] if found.beyond else []
         lines += [(f"r{number} stands after", said.before)] if said.before else []
+        lines += [(f"r{number} examples", ", ".join(said.examples))] if said.examples else []
         lines.append((f"r{number} may rest on", ", ".join(names)))
     return Prompt(
         "rewrite",

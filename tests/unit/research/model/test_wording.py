@@ -166,7 +166,7 @@ DIGESTS = {
     "planner": "01fac9ffa92a",
     "choose": "dffb87c6cc0f",
     "compose": "edd169c5e966",
-    "rewrite": "d3f395bf9e0e",
+    "rewrite": "39119a6aa0a4",
     "summary": "579db885e474",
     "leads": "78a6b7fdff26",
     "structure": "b49e57a8c9e6",

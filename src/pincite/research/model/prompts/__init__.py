@@ -9,7 +9,7 @@ VERSIONS: Final = {
     "planner": "3",
     "choose": "5",
     "compose": "16",
-    "rewrite": "6",
+    "rewrite": "7",
     "summary": "1",
     "leads": "1",
     "structure": "3",
