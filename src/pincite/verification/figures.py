@@ -101,6 +101,10 @@ class Figure:
     counts: bool = False
 
 
+# "HTTP/2's", "Python 3's": no seconds.
+_GENITIVE = re.compile(r"(?<=\d)'s\b")
+
+
 @dataclass(frozen=True, slots=True)
 class _Token:
     text: str
@@ -112,6 +116,7 @@ class _Token:
 
 def figures(text: str) -> tuple[Figure, ...]:
     """Every figure in folded text, in order. Dates are to be blanked out before."""
+    text = _GENITIVE.sub("  ", text)
     found = [
         Figure(match.group(), match.start(), match.end(), (_minutes(match),), kind="clock")
         for match in _CLOCK.finditer(text)

@@ -47,7 +47,7 @@ _BESIDE: Final = re.compile(
     r"(?<=\S)(?:[ \t]{2,}(?:\(\d{1,2}\)|<\d{1,2}>)|(?:[ \t]{2,}|(?<=[;{}])[ \t])(?:#|//)[ \t][^\"'`]*)$"
 )
 # What follows a name that is called or set, and what stands before one that is an option, a part, or a command.
-_DOES: Final = re.compile(r"\(|:(?!:)|:?=")
+_DOES: Final = re.compile(r"\(|:(?!:)")
 _OPENS: Final = re.compile(r"(?:.*[-.]|(?:[$>] )?)")
 # A function or class that is there for others need not be used.
 _DEFINED: Final = re.compile(r"\b(?:def|class|function|func|fn) +([^\W\d]\w*)")
@@ -105,15 +105,25 @@ def examples_in(code: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _is_example(name: str, rows: Sequence[str]) -> bool:
-    found = [(row, match) for row in rows for match in _whole(name).finditer(row)]
-    return bool(found) and not any(_is_at_work(row, match.start(), match.end()) for row, match in found)
+    found = [(row, match.start(), match.end()) for row in rows for match in _whole(name).finditer(row)]
+    is_set = [_is_set(*place) for place in found]
+    # Set for somebody else ("f(limit=4)") it is a parameter, which a passage must have; used again it is a name.
+    is_own = any(is_set) and not all(is_set)
+    return bool(found) and not any(
+        not is_own if sets else _is_at_work(*place, is_own) for place, sets in zip(found, is_set, strict=True)
+    )
 
 
-def _is_at_work(row: str, start: int, end: int) -> bool:
-    """Whether what stands there in a row is called or set, is a command, an option or a part of another name."""
+def _is_set(row: str, start: int, end: int) -> bool:
+    behind = row[end:]
+    return behind.startswith(("=", ":=")) or (not row[:start].strip() and behind.lstrip().startswith(("=", ":")))
+
+
+def _is_at_work(row: str, start: int, end: int, is_own: bool) -> bool:
+    """Whether what stands there is called, a command, an option, or a part of another name, unless of its own."""
     before = row[:start]
-    is_set = not before.strip() and row[end:].lstrip().startswith(("=", ":", "("))
-    return is_set or bool(_DOES.match(row, end) or _OPENS.fullmatch(before))
+    is_called = bool(_DOES.match(row, end)) or (not before.strip() and row[end:].lstrip().startswith("("))
+    return is_called or (bool(_OPENS.fullmatch(before)) and not (is_own and before.endswith(".")))
 
 
 def _apart(code: str) -> tuple[str, list[str]]:

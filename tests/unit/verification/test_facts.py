@@ -42,6 +42,7 @@ FOUND = [
     ("It runs at 5,000 km/h.", "It runs at 5000 kilometres per hour."),
     ("Power: 412.", "Power (MW) | 412"),
     ("It lasts 5 seconds.", "Timeout in seconds | 5"),
+    ("HTTP/2's streams share one connection.", "With HTTP/2 streams share one connection."),
     # German, French, Spanish
     ("Das dauert 22 Tage.", "Das dauert zweiundzwanzig Tage."),
     ("There are 1,200,000 inhabitants.", "Es gibt 1.200.000 Einwohner."),

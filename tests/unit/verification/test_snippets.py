@@ -96,6 +96,10 @@ def test_what_no_passage_has_is_named(code: str, names: list[str]) -> None:
         ("import depot\n    limit = 4", ("limit",), ()),  # is set
         ("depot.Pool(limit=4)", ("limit",), ()),
         ("depot: \n  limit: 4", ("limit",), ()),
+        ("depot.Pool(limit=4); depot.Pool(limit=4)", ("limit",), ()),
+        ("depot.Pool(weight=4)\nprint(pool.weight)", ("weight",), ("weight",)),  # and used
+        ("found = depot.Pool()\nprint(found)", ("found",), ("found",)),
+        ("found = depot.Pool()\nfound(4)", ("found",), ()),
         ("depot tidy yard", ("gate",), ()),  # is not there
         ("depot tidy yard-4", ("yard",), ("yard",)),
         ("depot tidy a; depot tidy b c d e f g", tuple("abcdefg"), tuple("abcdef")),
