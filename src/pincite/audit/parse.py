@@ -44,7 +44,8 @@ _PROVEN = (
 _LIMITS = (
     rf"- the (?:{'|'.join(ModelRole)}) worked by rules, without the model: "
     rf"(?:{'|'.join(sorted(map(re.escape, set(REASONS.values()))))})"
-    r"|- the search ended at its cap on [a-z ]+; more may be found with a higher one"
+    r"|- (?:more may be found with a higher cap on [a-z ]+"
+    r"|the search ended at its cap on [a-z ]+; more may be found with a higher one)"  # in reports of before
     r"|\d+ statements? (?:was|were) considered; none passed the checks\."
     r"|\*No page has “[^\s”]+”(?: or “[^\s”]+”){0,2}\.\*"
 )

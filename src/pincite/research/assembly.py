@@ -405,7 +405,7 @@ def _capped(progress: Progress) -> tuple[ReportGap, ...]:
     """That a cap ended the search for more."""
     if not progress.capped_by:
         return ()
-    return (ReportGap("", f"the search ended at its cap on {progress.capped_by}; more may be found with a higher one"),)
+    return (ReportGap("", f"more may be found with a higher cap on {progress.capped_by}"),)
 
 
 def _status(content: Content, gaps: Sequence[ReportGap], progress: Progress) -> ReportStatus:

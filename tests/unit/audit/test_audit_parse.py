@@ -325,6 +325,7 @@ OF_ITSELF = (
     "- Who built it? – no sure answer found in any of the 10 pages read\n",
     "- What is wal_level? – no sure answer found: no page read has wal\\_level, --all\n",
     "- the planner worked by rules, without the model: the connection to the model failed\n",
+    "- more may be found with a higher cap on pages read\n",
     "- the search ended at its cap on pages read; more may be found with a higher one\n",
 )
 
