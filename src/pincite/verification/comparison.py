@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain, combinations, pairwise, product
 
 from pincite.verification.figures import Figure
-from pincite.verification.units import LETTERS, MONTH_S, UNITS
+from pincite.verification.units import LETTERS, UNITS
 
 
 def equal(wanted: Figure, found: Figure) -> bool:
@@ -34,13 +34,20 @@ def equal(wanted: Figure, found: Figure) -> bool:
             ones, others = tuple(v / wanted.per for v in ones), tuple(v / found.per for v in others)
         rounded = not same or wanted.per != found.per
         pairs: Iterable[tuple[float, float]] = product(ones, others)
-        if _written_alike(wanted, found):
+        # The same mark before three digits means the same in both, thousands or a fraction: else 20,000 kW, read as
+        # 20.000 kW, would be 20,000 W.
+        marks = [_MARK.findall(figure.text) for figure in (wanted, found)]
+        if len(wanted.raw) == len(found.raw) == 2 and marks[0] == marks[1] != []:
             half, rest = len(ones) // 2, len(others) // 2
             pairs = chain(product(ones[:half], others[:rest]), product(ones[half:], others[rest:]))
-        slack = _SLACK_MONTH if MONTH_S in (_base(wanted), _base(found)) else _SLACK_UNIT
+        months = any(UNITS.get(figure.unit) == _MONTH for figure in (wanted, found))
+        slack = _SLACK_MONTH if months else _SLACK_UNIT
         return any(_close(one, other, wanted, rounded=rounded, slack=slack) for one, other in pairs)
-    if "share" in (wanted.dimension, found.dimension) and _as_share(wanted, found):
-        return True
+    if "share" in (wanted.dimension, found.dimension):
+        # The same as a plain fraction: "20 %" and a factor of 0.2.
+        share, fraction = (wanted, found) if wanted.dimension else (found, wanted)
+        if any(0 < f < 1 and math.isclose(f, s, rel_tol=1e-9) for s in share.values for f in fraction.raw):
+            return True
     if wanted.dimension not in ("", "share") and found.counts:
         return False  # "512 entries" are no 512 MB, but "3 patients in 100" may be 3 %
     if wanted.dimension and not found.exact and found.kind != "year":
@@ -48,19 +55,6 @@ def equal(wanted: Figure, found: Figure) -> bool:
     # One of the two has its unit elsewhere, as in the head of a table.
     ours, theirs = (wanted.per, found.per) if wanted.per and found.per else (1.0, 1.0)
     return any(_close(one / ours, other / theirs, wanted) for one in wanted.raw for other in found.raw)
-
-
-def _base(figure: Figure) -> float:
-    return UNITS[figure.unit][1][0] if figure.unit in UNITS and figure.dimension == "time" else 0.0
-
-
-def _written_alike(one: Figure, other: Figure) -> bool:
-    """Whether both have the same mark before three digits: then it means the same in both, thousands or a fraction.
-
-    Else 20,000 kW, read as 20.000 kW, would be 20,000 W.
-    """
-    marks = [_MARK.findall(figure.text) for figure in (one, other)]
-    return len(one.raw) == len(other.raw) == 2 and marks[0] == marks[1] != []
 
 
 _MARK = re.compile(r"(?<=\d)[.,](?=\d{3}(?!\d))")
@@ -90,12 +84,6 @@ def _sized(one: Figure, other: Figure) -> Figure:
 
 
 _HALF_OF_DAY = re.compile(r"[ap]\.?m", re.IGNORECASE)
-
-
-def _as_share(one: Figure, other: Figure) -> bool:
-    """Whether one is a share and the other the same as a plain fraction: "20 %" and a factor of 0.2."""
-    share, fraction = (one, other) if one.dimension else (other, one)
-    return any(0 < f < 1 and math.isclose(f, s, rel_tol=1e-9) for s in share.values for f in fraction.raw)
 
 
 def implied(wanted: Figure, found: Figure) -> bool:
@@ -206,6 +194,7 @@ def same_thing(wanted: Figure, found: Figure) -> bool:
 _SLACK_UNIT = 0.01
 # Months have 28 to 31 days.
 _SLACK_MONTH = 0.03
+_MONTH = UNITS["month"]
 
 
 def _close(one: float, other: float, wanted: Figure, *, rounded: bool = False, slack: float = _SLACK_UNIT) -> bool:

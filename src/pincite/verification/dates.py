@@ -97,16 +97,18 @@ class Moment:
     day: int | None = None
     swapped: bool = False
 
+    @property
+    def parts(self) -> tuple[int | None, int | None, int | None]:
+        """Year, month and day, as far as they are written."""
+        return self.year, self.month, self.day
+
     def same(self, other: "Moment") -> bool:
         """Whether no part written in both differs, and this one says nothing that the other does not."""
         if self.kind != other.kind:
             return self._within(other)
         if self.kind == "date" and self.swapped and self.year == other.year:
             return (self.month, self.day) in {(other.month, other.day), (other.day, other.month)}
-        return all(
-            mine is None or mine == theirs
-            for mine, theirs in ((self.year, other.year), (self.month, other.month), (self.day, other.day))
-        )
+        return all(mine is None or mine == theirs for mine, theirs in zip(self.parts, other.parts, strict=True))
 
     def _within(self, other: "Moment") -> bool:
         if other.kind != "date" or other.year is None:

@@ -87,6 +87,12 @@ _TITLE_SHARE = 0.6
 _TITLE_WORDS = 12
 # The number of a list item before it, or of the first item behind what leads in the list.
 _LIST_NUMBER = re.compile(r"^\(?\d{1,2}[.)] +(?=\D)|: +1\.$")
+_THOUGHT = re.compile(r"(?<=\d)—(?=\d)")
+# Brackets of an editor: "the [21st] century".
+_INSERTED = str.maketrans("[]", "  ")
+_DATING = re.compile(r"\d|century", re.IGNORECASE)
+_DATED = frozenset({"date", "decade", "century"})
+_STANDING = frozenset({FactOutcome.FOUND, FactOutcome.DERIVED})
 
 
 def check_facts(statement: str, evidence: Sequence[str], pages: Sequence[str] = ()) -> tuple[FactFinding, ...]:
@@ -118,9 +124,6 @@ def check_facts(statement: str, evidence: Sequence[str], pages: Sequence[str] = 
             finding = replace(finding, nowhere=_compared(fact, whole, told).outcome not in _STANDING)
         found.append(finding)
     return tuple(found)
-
-
-_STANDING = frozenset({FactOutcome.FOUND, FactOutcome.DERIVED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,27 +224,12 @@ class _Seen:
 
     def has_word(self, word: str) -> bool:
         """Whether it stands there by itself: `work_mem` is not `maintenance_work_mem`."""
-        at = self.flat.find(word)
-        while at >= 0:
-            before, after = self.flat[at - 1 : at], self.flat[at + len(word) : at + len(word) + 1]
-            if not _goes_on(before) and not _goes_on(after):
-                return True
-            at = self.flat.find(word, at + 1)
-        return False
+        return word in self.flat and re.search(rf"(?<!\w){re.escape(word)}(?!\w)", self.flat) is not None
 
 
 def _folded(text: str) -> str:
     """As `fold`, yet a dash that parts thoughts is none of a range: "in 2015—20 people"."""
     return fold(_THOUGHT.sub(" — ", text)).text
-
-
-_THOUGHT = re.compile(r"(?<=\d)—(?=\d)")
-# Brackets of an editor: "the [21st] century".
-_INSERTED = str.maketrans("[]", "  ")
-
-
-def _goes_on(character: str) -> bool:
-    return character.isalnum() or character == "_"
 
 
 @lru_cache(maxsize=4096)
@@ -270,9 +258,6 @@ def _is_measure(figure: Figure) -> bool:
 def _dates(text: str) -> tuple[Moment, ...]:
     """Every date. Without a digit there is at most a century or a month, and looking for those costs a millisecond."""
     return tuple(moments(text)) if _DATING.search(text) else ()
-
-
-_DATING = re.compile(r"\d|century", re.IGNORECASE)
 
 
 def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
@@ -320,9 +305,6 @@ def quantities(text: str) -> Iterator[tuple[Figure, str]]:
             yield fact.figure, folded[: fact.figure.start]
 
 
-_DATED = frozenset({"date", "decade", "century"})
-
-
 def is_title(text: str) -> bool:
     """Whether most of the longer words are capitalised, as in the name of a song: names are no exact facts."""
     words = [word for word in re.findall(r"[^\W\d_]+", text) if len(word) > 3]
@@ -367,7 +349,9 @@ _FILE_ENDING = re.compile(_EXTENSION)
 
 
 def _date(fact: _Fact, wanted: Moment, seen: _Seen) -> FactFinding:
-    same = next((moment for moment in seen.moments if wanted.same(moment) or _year_left_out(wanted, moment)), None)
+    # A passage that says "on 7 May" leaves the year to the date of the page.
+    no_year = (None, wanted.month, wanted.day) if wanted.day is not None else None
+    same = next((moment for moment in seen.moments if wanted.same(moment) or moment.parts == no_year), None)
     if same is not None:
         return FactFinding(fact.kind, fact.text, FactOutcome.FOUND, same.text)
     if wanted.month is None and seen.has_word(str(wanted.year)):
@@ -377,23 +361,12 @@ def _date(fact: _Fact, wanted: Moment, seen: _Seen) -> FactFinding:
     written = next((f.text for f in numbers if number and (equal(number, f) or implied(number, f))), "")
     if written:
         return FactFinding(fact.kind, fact.text, FactOutcome.FOUND, written.strip())
-    others = {moment.text for moment in seen.moments if moment.kind == wanted.kind and _as_precise(wanted, moment)}
+    left_out = [part is None for part in wanted.parts]
+    alike = [moment for moment in seen.moments if moment.kind == wanted.kind]
+    others = {moment.text for moment in alike if [part is None for part in moment.parts] == left_out}
     if len(others) == 1:
         return FactFinding(fact.kind, fact.text, FactOutcome.OTHER, others.pop())
     return FactFinding(fact.kind, fact.text, FactOutcome.ABSENT)
-
-
-def _year_left_out(wanted: Moment, found: Moment) -> bool:
-    """Whether the passage says "on 7 May" and leaves the year to the date of the page."""
-    return found.year is None and found.day is not None and (wanted.month, wanted.day) == (found.month, found.day)
-
-
-def _as_precise(one: Moment, other: Moment) -> bool:
-    return ((one.year is None), (one.month is None), (one.day is None)) == (
-        (other.year is None),
-        (other.month is None),
-        (other.day is None),
-    )
 
 
 def _number(fact: _Fact, wanted: Figure, seen: _Seen, told: Sequence[Figure]) -> FactFinding:

@@ -4,22 +4,19 @@ English, German, French and Spanish. What can be read two ways (1.200; a gigabyt
 keeps both readings, and two figures are equal when any two readings are: the comparison never refuses for a spelling.
 """
 
-import math
 import re
 from dataclasses import replace
-from functools import lru_cache
 from typing import Final
 
 from pincite.domain.frozen import dataclass
 from pincite.text.tokens import is_stop
+from pincite.verification.numerals import COMPOUND, Numerals, readings
 from pincite.verification.units import (
     ARTICLES,
     CURRENCY_SIGNS,
-    GLUE,
     HALF,
     HUNDREDS,
     LETTERS,
-    LONGEST_PHRASE,
     MAGNITUDES,
     NUMBER_WORDS,
     ORDINALS,
@@ -31,7 +28,6 @@ from pincite.verification.units import (
     VULGAR,
 )
 
-_SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _AN_HOUR = frozenset({"kph", "kmh", "mph"})
 _PER = frozenset("per pro par por a an each every je chaque cada /".split())
 _OF = frozenset({"de", "of", "d"})
@@ -59,10 +55,6 @@ _BOUND = re.compile(
 )
 # "not more than about" and its kin, before the figure; a bound keeps the pattern linear.
 _LOOK_BACK = 24
-_TOKEN = re.compile(
-    r"(?P<num>\d{1,3}(?:[ ']\d{3})+(?![\d.,']|\w)|\d+(?:\.\d+)?e[+-]?\d+(?!\w)|\d+(?:[.,]\d+)*|(?<![\w.])\.\d+)"
-    r"|(?P<sup>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)|(?P<sign>\*\*|[-%°$€£¥₹×^/½⅓⅔¼¾⅛⅕])|(?P<word>[^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹½⅓⅔¼¾⅛⅕]+)"
-)
 _STARTS: Final = frozenset(
     {phrase.split()[0] for phrase in NUMBER_WORDS}
     | set(HUNDREDS)
@@ -105,33 +97,28 @@ class Figure:
 _GENITIVE = re.compile(r"(?<=\d)'s\b")
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
-    text: str
-    low: str
-    start: int
-    end: int
-    kind: str
-
-
 def figures(text: str) -> tuple[Figure, ...]:
     """Every figure in folded text, in order. Dates are to be blanked out before."""
     text = _GENITIVE.sub("  ", text)
-    found = [
-        Figure(match.group(), match.start(), match.end(), (_minutes(match),), kind="clock")
-        for match in _CLOCK.finditer(text)
-    ]
-    for figure in found:
-        text = text[: figure.start] + " " * (figure.end - figure.start) + text[figure.end :]
+    found: list[Figure] = []
+    for match in _CLOCK.finditer(text):
+        hours = int(match["h"] or match["h2"])
+        if match["half"]:
+            hours = hours % 12 + (12 if match["half"].lower() == "p" else 0)
+        minutes = hours * 60 + int(match["m"] or match["m2"] or match["m3"] or 0)
+        found.append(Figure(match.group(), match.start(), match.end(), (float(minutes),), kind="clock"))
+    text = _CLOCK.sub(lambda match: " " * len(match.group()), text)
     reader = _Reader(text)
     index = 0
     while index < len(reader.tokens):
         token = reader.tokens[index]
-        if token.kind == "num" or token.low in _STARTS or _COMPOUND.search(token.low):
-            read, index = reader.read(index)
-            found += [] if read is None else [read]
+        if token.kind == "num":
+            read, index = reader.digits(index)
+        elif token.low in _STARTS or COMPOUND.search(token.low):
+            read, index = reader.words(index)
         else:
-            index += 1
+            read, index = None, index + 1
+        found += [] if read is None else [read]
     return tuple(found)
 
 
@@ -142,33 +129,11 @@ _CLOCK = re.compile(
 )
 
 
-def _minutes(match: re.Match[str]) -> float:
-    hours = int(match["h"] or match["h2"])
-    if match["half"]:
-        hours = hours % 12 + (12 if match["half"].lower() == "p" else 0)
-    return hours * 60 + int(match["m"] or match["m2"] or match["m3"] or 0)
+class _Reader(Numerals):
+    """Reads numbers with what belongs to them. Each gives the figure, if one begins there, and the token behind it."""
 
-
-class _Reader:
-    """Reads the figures of one text, token by token."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.tokens = tuple(
-            _Token(match.group(), match.group().lower(), match.start(), match.end(), str(match.lastgroup))
-            for match in _TOKEN.finditer(text)
-        )
-
-    def read(self, index: int) -> tuple[Figure | None, int]:
-        """The figure that begins at this token, if one does, and the first token behind it."""
-        token = self.tokens[index]
-        if token.kind == "num":
-            return self._digits(index)
-        if token.kind == "sign":
-            return (None, index + 1) if token.text not in VULGAR else self._share(index, VULGAR[token.text])
-        return self._words(index)
-
-    def _digits(self, index: int) -> tuple[Figure | None, int]:
+    def digits(self, index: int) -> tuple[Figure | None, int]:
+        """The figure of digits that begins at this token."""
         token = self.tokens[index]
         before = self.text[: token.start][-2:]
         glued = before[-1:].isalnum() or before[-1:] == "_"
@@ -177,65 +142,46 @@ class _Reader:
             return self._version(index, token.start - 1)
         if token.text.count(".") > 1 and not _GROUPED.fullmatch(token.text):
             return self._version(index, token.start)
-        values, index = self._powers(_readings(token.text), index + 1)
-        following = self._at(index)
+        values, index = self.powers(readings(token.text), index + 1)
+        following = self.at(index)
         if following is not None and following.text in VULGAR and following.start == token.end:
             values, index = tuple(v + VULGAR[following.text] for v in values), index + 1
         elif following is not None and following.kind == "word" and following.start == token.end:
-            known = (
-                following.low in UNITS or following.low in LETTERS or following.low in _SUFFIXES or following.low == "x"
-            )
-            if not known:
+            if not any(following.low in known for known in (UNITS, LETTERS, _SUFFIXES, ("x",))):
                 return None, index + 1  # "4IR", "70ty": part of a name
             if following.low in _SUFFIXES:
                 return self._figure(token.start, index + 1, values, exact=not named, kind="ordinal")
             if following.low == "s" and len(token.text) == _YEAR_DIGITS:
                 return self._figure(token.start, index + 1, values, exact=not named)  # 1990s
         read, after = self._figure(token.start, index, values, exact=not named)
-        if read is not None and read.text == token.text and _DECIMAL.fullmatch(read.text) and self._is_name(token):
-            return replace(read, raw=(), values=(), kind="version"), after
+        if read is not None and read.text == token.text and _DECIMAL.fullmatch(read.text):
+            word = _WORD_BEFORE.search(self.text, max(0, token.start - _LOOK_BACK), token.start)
+            # What numbers the word before it ("Python 3.10", "version 0.2") counts nothing.
+            if word is not None and not is_stop(word.group(1)) and not SAYS_ABOUT.fullmatch(word.group(1)):
+                return replace(read, raw=(), values=(), kind="version"), after
         return read, after
-
-    def _is_name(self, token: _Token) -> bool:
-        """Whether it numbers what stands before it ("Python 3.10", "version 0.2") and counts nothing."""
-        word = _WORD_BEFORE.search(self.text, max(0, token.start - _LOOK_BACK), token.start)
-        return word is not None and not is_stop(word.group(1)) and not SAYS_ABOUT.fullmatch(word.group(1))
 
     def _version(self, index: int, start: int) -> tuple[Figure | None, int]:
         end = self.tokens[index].end
         return Figure(self.text[start:end], start, end, (), kind="version"), index + 1
 
-    def _powers(self, values: tuple[float, ...], index: int) -> tuple[tuple[float, ...], int]:
-        """With what stands raised behind it: 2^64, 2**64, 10⁶, 1.5 × 10^6."""
-        token, after = self._at(index), self._at(index + 1)
-        if token is None:
-            return values, index
-        if token.kind == "sup" and token.text.translate(_SUPERSCRIPT).lstrip("-").isdecimal():
-            return _raised(values, int(token.text.translate(_SUPERSCRIPT))), index + 1
-        if token.text in ("^", "**") and after is not None and after.text.isdecimal():
-            return _raised(values, int(after.text)), index + 2
-        if token.text == "×" and after is not None and after.text == "10":
-            powers, end = self._powers((10.0,), index + 2)
-            if end > index + 2:
-                return tuple(v * powers[0] for v in values), end
-        return values, index
-
-    def _words(self, index: int) -> tuple[Figure | None, int]:
+    def words(self, index: int) -> tuple[Figure | None, int]:
+        """The figure in words that begins at this token."""
         token, start = self.tokens[index], self.tokens[index].start
         if token.low in ARTICLES or token.low in _EACH:
             return self._article(index)
         part = 0.5 if token.low in HALF else 0.25 if token.low in QUARTER else 0.0
         if part:
             behind = index + 1
-            while (following := self._at(behind)) is not None and following.low in _BETWEEN:
+            while (following := self.at(behind)) is not None and following.low in _BETWEEN:
                 behind += 1
             if self._measure(behind) or self._magnitude(behind):
                 return self._figure(start, behind, (part,))
-        values, after = self._spelled(index)
+        values, after = self.spelled(index)
         if values:
             parts = after - index
-            values, after = self._and_a_half(values, after)
-            ninths = self._at(after)
+            values, after = self.and_a_half(values, after)
+            ninths = self.at(after)
             if ninths is not None and ninths.low in SHARES and values[0] < 10:
                 return self._share(after, values[0] * SHARES[ninths.low], start)
             exact = self._measure(after) or values[0] >= _LARGE or (parts > 1 and values[0] > _HUNDRED)
@@ -248,14 +194,14 @@ class _Reader:
 
     def _article(self, index: int) -> tuple[Figure | None, int]:
         """One of what follows ("a second", "a million", "one and a half"); else no figure."""
-        token, following = self.tokens[index], self._at(index + 1)
+        token, following = self.tokens[index], self.at(index + 1)
         if following is not None and (following.low in HALF or following.low in QUARTER):
-            return self._words(index + 1)
+            return self.words(index + 1)
         if following is not None and following.low in SHARES and not self._measure(index + 2):
             return self._share(index + 1, SHARES[following.low], token.start)
-        values, after = self._spelled(index)
+        values, after = self.spelled(index)
         if values and (after > index + 1 or token.low in NUMBER_WORDS):
-            halved, after = self._and_a_half(values, after)
+            halved, after = self.and_a_half(values, after)
             if halved != values or after > index + 1:
                 exact = self._measure(after) or values[0] >= _LARGE
                 return self._figure(token.start, after, halved, exact=exact)
@@ -266,76 +212,11 @@ class _Reader:
             return self._figure(token.start, index + 1, (1.0,), exact=False)
         return None, index + 1
 
-    def _and_a_half(self, values: tuple[float, ...], index: int) -> tuple[tuple[float, ...], int]:
-        half = _AND_A_HALF.match(self.text, self.tokens[index - 1].end)
-        if half is None:
-            return values, index
-        while index < len(self.tokens) and self.tokens[index].start < half.end():
-            index += 1
-        return tuple(v + 0.5 for v in values), index
-
-    def _spelled(self, index: int) -> tuple[tuple[float, ...], int]:
-        """The number that is spelled out from this token on, and the first token behind it."""
-        totals: tuple[float, ...] = (0.0,)
-        current: float | None = None
-        seen = False
-        while index < len(self.tokens):
-            here = index
-            if seen and self.tokens[index].low in GLUE and self._joined(index):
-                here = index + 1
-            if here >= len(self.tokens) or (seen and not self._joined(here)):
-                break
-            value, after = self._phrase(here)
-            low = self.tokens[here].low
-            if value is not None and (current is None or (current % 100 == 0 and value < 100)):
-                current = (current or 0) + value
-            elif low in HUNDREDS and (current is None or (current < 100 and HUNDREDS[low] == 100)):
-                current, after = (current or 1) * HUNDREDS[low], here + 1
-            elif low in MAGNITUDES:
-                # "mil millones": a magnitude of the magnitude before it.
-                pairs = [(t, m) for t in totals for m in MAGNITUDES[low]]
-                totals = tuple(t * m if current is None and t else t + (current or 1) * m for t, m in pairs)
-                current, after = None, here + 1
-            elif low in ARTICLES and not seen:
-                after = here + 1
-                seen_next = self._at(after)
-                if seen_next is None or (seen_next.low not in HUNDREDS and seen_next.low not in MAGNITUDES):
-                    break
-            else:
-                break
-            seen, index = True, after
-        return (tuple(t + (current or 0) for t in totals) if seen else ()), index
-
-    def _phrase(self, index: int) -> tuple[float | None, int]:
-        """The longest number below a hundred that begins here."""
-        words: list[str] = []
-        best: tuple[float | None, int] = (None, index + 1)
-        while index < len(self.tokens) and len(words) < LONGEST_PHRASE:
-            token = self.tokens[index]
-            if token.text != "-":
-                if token.kind != "word" or (words and not self._joined(index)):
-                    break
-                words.append(token.low)
-                value = NUMBER_WORDS.get(" ".join(words))
-                if value is not None:
-                    best = (value, index + 1)
-                elif len(words) == 1 and _COMPOUND.search(token.low) and (compound := _german(token.low)) is not None:
-                    return compound, index + 1
-            index += 1
-        return best
-
-    def _joined(self, index: int) -> bool:
-        """Whether only spaces and hyphens stand between this token and the one before it."""
-        return index > 0 and not self.text[self.tokens[index - 1].end : self.tokens[index].start].strip()
-
-    def _at(self, index: int) -> _Token | None:
-        return self.tokens[index] if index < len(self.tokens) else None
-
     def _measure(self, index: int) -> bool:
         return self._unit(index)[0] != ""
 
     def _magnitude(self, index: int) -> bool:
-        token = self._at(index)
+        token = self.at(index)
         return token is not None and token.low in MAGNITUDES and token.low not in _ABBREVIATED
 
     def _share(self, index: int, value: float, start: int | None = None) -> tuple[Figure | None, int]:
@@ -352,15 +233,15 @@ class _Reader:
     def _unit(self, index: int) -> tuple[str, str, tuple[float, ...], int]:
         """(unit, dimension, factors, the token behind it) of the unit at this token; empty when it is none."""
         none = ("", "", (1.0,), index)
-        token = self._at(index)
+        token = self.at(index)
         if token is not None and token.text == "-" and token.start == self.tokens[index - 1].end:
-            index, token = index + 1, self._at(index + 1)
+            index, token = index + 1, self.at(index + 1)
         if token is not None and token.low in _OF:
-            index, token = index + 1, self._at(index + 1)
+            index, token = index + 1, self.at(index + 1)
         before = self.tokens[index - 1]
         if token is None or self.text[before.end : token.start].strip("'. " if before.low in _ABBREVIATED else "' "):
             return none
-        following = self._at(index + 1)
+        following = self.at(index + 1)
         both = f"{token.low} {following.low}" if following is not None else ""
         if both in TWO_WORD_UNITS:
             return (both, *TWO_WORD_UNITS[both], index + 2)
@@ -388,7 +269,7 @@ class _Reader:
         self, start: int, index: int, values: tuple[float, ...], *, exact: bool = True, kind: str = "number"
     ) -> tuple[Figure | None, int]:
         """The figure with its magnitude, unit, currency, period, bound and neighbours."""
-        token = self._at(index)
+        token = self.at(index)
         currency, start = self._currency(start)
         glued = token is not None and token.start == self.tokens[index - 1].end
         if token is not None and token.low in MAGNITUDES and (token.low != "k" or glued):
@@ -398,7 +279,7 @@ class _Reader:
         size = _SIZES.get(token.text, "") if token is not None and glued else ""
         unit, dimension, factors, index = self._unit(index)
         if dimension and values == (1.0,):  # "a day and a half"
-            values, index = self._and_a_half(values, index)
+            values, index = self.and_a_half(values, index)
         if currency and (not dimension or dimension == currency):
             unit, dimension, factors = currency, currency, (1.0,)
         # What fell by 5 % is told as -5 %, too: only bare numbers and degrees are below nothing.
@@ -430,7 +311,7 @@ class _Reader:
 
     def _counts(self, index: int) -> bool:
         """Whether a word in small letters, and none of grammar, stands right behind."""
-        token = self._at(index)
+        token = self.at(index)
         if token is None or self.text[self.tokens[index - 1].end : token.start] != " ":
             return False
         begins_name = self.text[token.end : token.end + 1] == "_"
@@ -479,43 +360,4 @@ _HUNDRED, _LARGE = 100, 1e6
 _SHORT_UNIT = 2
 _BETWEEN = frozenset({"-", "of", "d", "de", "a", "an", "einer", "eine", "une", "un", "una"})
 _OF_ONE = re.compile(r" (?:of (?:an?|one)|einer|eines|d'une?|de una?)(?= )")
-_AND_A_HALF = re.compile(r" (?:and a half|et demie?|y medi[ao]|einhalb)\b", re.IGNORECASE)
-_COMPOUND = re.compile("hundert|tausend")
 _RAISED = {"²": 2, "³": 3, "2": 2, "3": 3}
-
-
-def _readings(text: str) -> tuple[float, ...]:
-    """The values that digits with points, commas, spaces or apostrophes may have."""
-    plain = text.replace(" ", "").replace("'", "")
-    if "e" in plain.lower():
-        return (float(plain),)
-    found = []
-    for thousands, decimal in ((",", "."), (".", ",")):
-        head, _, tail = plain.partition(decimal)
-        groups = head.split(thousands)
-        regular = len(groups) == 1 or all(len(group) == 3 for group in groups[1:])
-        if regular and thousands not in tail and decimal not in tail:
-            found.append(float(f"{''.join(groups) or 0}.{tail or 0}"))
-    return tuple(dict.fromkeys(found)) or (float(re.sub(r"\D", "", plain)),)
-
-
-def _raised(values: tuple[float, ...], power: int) -> tuple[float, ...]:
-    if abs(power) > _LARGEST_POWER:
-        return values
-    return tuple(v**power for v in values if v > 0 and abs(power * math.log10(v)) < _LARGEST_POWER) or values
-
-
-# Floating point ends at about 1e308.
-_LARGEST_POWER = 300
-
-
-@lru_cache(maxsize=4096)
-def _german(word: str) -> float | None:
-    """The value of a German number written as one word: zweitausenddreihundertfünf."""
-    for part, size in (("tausend", 1000), ("hundert", 100)):
-        head, found, tail = word.partition(part)
-        if found:
-            front = 1 if not head else _german(head)
-            back = 0 if not tail else _german(tail.removeprefix("und"))
-            return None if front is None or back is None else front * size + back
-    return NUMBER_WORDS.get(word)
