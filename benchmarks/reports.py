@@ -26,8 +26,10 @@ from typing import Any
 from pincite.domain.errors import InvalidInput
 from pincite.domain.evidence import Proof
 from pincite.domain.layout import BlockForm
-from pincite.domain.markdown import BALANCE_WORD, SUPPORT_WORD, render_markdown
-from pincite.domain.report import Report, stated, statements_of
+from pincite.domain.markdown import render_markdown
+from pincite.domain.report import Report
+from pincite.domain.report_words import BALANCE_WORD, SUPPORT_WORD
+from pincite.domain.statements import stated, statements_of
 from pincite.evaluation.questions import KnownQuestion, folded, read_questions, scored
 from pincite.exports.codec import load_report
 from pincite.text.tokens import terms

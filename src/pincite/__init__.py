@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from pincite.domain.evidence import JudgementLabel as JudgementLabel
     from pincite.domain.evidence import Thresholds as Thresholds
     from pincite.domain.evidence import Verdict as Verdict
+    from pincite.domain.excerpts import Excerpts as Excerpts
     from pincite.domain.fetch import FetchRequest as FetchRequest
     from pincite.domain.fetch import FetchResult as FetchResult
     from pincite.domain.fetch import Hosted as Hosted
     from pincite.domain.fetch import Render as Render
     from pincite.domain.library import IndexReport as IndexReport
     from pincite.domain.page import Document as Document
-    from pincite.domain.page import Excerpts as Excerpts
     from pincite.domain.page import Snapshot as Snapshot
     from pincite.domain.plan import AnswerForm as AnswerForm
     from pincite.domain.plan import ReportDepth as ReportDepth
@@ -94,8 +94,9 @@ _NAMES: dict[str, str] = {
     "pincite.domain.evidence": "JudgeCase Judgement JudgementLabel Thresholds Verdict",
     "pincite.domain.library": "IndexReport",
     "pincite.domain.plan": "AnswerForm ReportDepth ReportLength ReportStyle SubQuestion",
+    "pincite.domain.excerpts": "Excerpts",
     "pincite.domain.fetch": "FetchRequest FetchResult Hosted Render",
-    "pincite.domain.page": "Document Excerpts Snapshot",
+    "pincite.domain.page": "Document Snapshot",
     "pincite.domain.report": "Report",
     "pincite.domain.requests": "PlanPart ResearchRequest SearchRequest",
     "pincite.domain.search": "Constraints Depth Query SearchResponse Topic",

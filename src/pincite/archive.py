@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Self
 
 from pincite.domain.errors import InsufficientEvidence, InvalidInput, NotFound, RunNotFound
 from pincite.domain.events import Event, RunStatus
+from pincite.domain.excerpts import Excerpts
 from pincite.domain.frozen import dataclass
-from pincite.domain.page import Document, Excerpts, Snapshot
+from pincite.domain.page import Document, Snapshot
 from pincite.domain.records import CallRecord, LoggedCall, RunRecord
 from pincite.settings import Settings
 from pincite.wiring.parts import Parts, open_parts

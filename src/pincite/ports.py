@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from pincite.domain.citation import ArchivedCopy
     from pincite.domain.events import Event, EventType, Json, RunStatus
     from pincite.domain.evidence import JudgeCase, Judgement, Thresholds
+    from pincite.domain.excerpts import Excerpts
     from pincite.domain.fetch import FetchRequest, FetchResult
-    from pincite.domain.library import PageHit, Survey
+    from pincite.domain.library import LibraryPage, PageHit, Survey
     from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt
-    from pincite.domain.page import Document, Excerpts, LibraryPage, Snapshot
+    from pincite.domain.page import Document, Snapshot
     from pincite.domain.records import (
         ApiKey,
         CallRecord,

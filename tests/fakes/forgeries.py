@@ -14,12 +14,8 @@ from tests.fakes.proven_report import proven_report
 from pincite.audit.check import CheckStatus
 from pincite.domain.codec import from_json
 from pincite.domain.errors import PinciteError
-from pincite.domain.evidence import (
-    RecordedJudgement,
-    evidence_sha256,
-    judgement_id,
-    statement_sha256,
-)
+from pincite.domain.evidence import RecordedJudgement, evidence_sha256
+from pincite.domain.ids import judgement_id, statement_sha256
 from pincite.domain.markdown import render_markdown
 from pincite.domain.report import Report, ReportClaim, evidence_of
 from pincite.exports.codec import dump_report

@@ -11,10 +11,8 @@ from pincite.domain.evidence import (
     RecordedJudgement,
     VerdictStatus,
     evidence_sha256,
-    judgement_id,
-    statement_sha256,
 )
-from pincite.domain.ids import claim_id, sha256_hex, snapshot_id
+from pincite.domain.ids import claim_id, judgement_id, sha256_hex, snapshot_id, statement_sha256
 from pincite.domain.layout import (
     BlockForm,
     Excerpt,
@@ -26,10 +24,9 @@ from pincite.domain.layout import (
     SentenceKind,
 )
 from pincite.domain.markdown import render_markdown
+from pincite.domain.metrics import Coverage
 from pincite.domain.page import Block, BlockKind, Document, Snapshot
 from pincite.domain.report import (
-    PARTIAL_MARK,
-    Coverage,
     Mode,
     PartStatus,
     Reference,
@@ -43,6 +40,7 @@ from pincite.domain.report import (
     Summary,
     evidence_of,
 )
+from pincite.domain.statements import PARTIAL_MARK
 from pincite.testing.reports import SampleReport
 from pincite.text.context import context_of
 

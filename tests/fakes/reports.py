@@ -3,7 +3,8 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from pincite.domain.evidence import JudgementLabel, Proof, RecordedJudgement, judgement_id
+from pincite.domain.evidence import JudgementLabel, Proof, RecordedJudgement
+from pincite.domain.ids import judgement_id
 from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, Section, Sentence, SentenceKind
 from pincite.domain.markdown import render_markdown
 from pincite.domain.report import Mode, PartStatus, Report, ReportGap, ReportLead, ReportPart, ReportStatus, Summary

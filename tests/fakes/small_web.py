@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import BudgetExhausted, DeadLink, PinciteError
 from pincite.domain.events import Event, EventType, Json
+from pincite.domain.excerpts import Excerpts
 from pincite.domain.fetch import FetchInfo, FetchRequest, FetchResult
 from pincite.domain.ids import sha256_hex, snapshot_id
-from pincite.domain.page import Block, BlockKind, Document, Excerpts, Snapshot
+from pincite.domain.page import Block, BlockKind, Document, Snapshot
 from pincite.domain.records import Outcome
 from pincite.domain.search import LeftOut, Query, SearchInfo, SearchResponse, SearchResult
 from pincite.runtime.call_context import count_request

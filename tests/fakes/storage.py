@@ -13,7 +13,8 @@ import anyio
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import BudgetExhausted, Conflict, Locked, RunFenced, RunNotFound
 from pincite.domain.events import Event, EventType, Json, RunStatus
-from pincite.domain.page import Document, Excerpts, Snapshot
+from pincite.domain.excerpts import Excerpts
+from pincite.domain.page import Document, Snapshot
 from pincite.domain.records import CallRecord, Entry, PlannedCall, RunRecord, SettledCall
 from pincite.domain.report import Report
 from pincite.ports import Clock

@@ -33,20 +33,19 @@ from pincite.domain.events import Json
 from pincite.domain.evidence import RecordedJudgement
 from pincite.domain.frozen import dataclass
 from pincite.domain.layout import BlockForm, Section, SectionKind, Sentence, SentenceKind, code_in
+from pincite.domain.metrics import Coverage
 from pincite.domain.page import Document
 from pincite.domain.report import (
     DERIVED,
     SCHEMA_VERSION,
-    Coverage,
     Reference,
     Report,
     ReportClaim,
     ReportConflict,
     ReportEvidence,
     Summary,
-    stated,
-    statements_of,
 )
+from pincite.domain.statements import stated, statements_of
 from pincite.ports import EvidenceSource
 from pincite.text.normalise import fold
 from pincite.urls.masking import mask_secrets

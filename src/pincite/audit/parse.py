@@ -11,7 +11,9 @@ from pincite.audit.references import find_references, first_author, lines_of
 from pincite.domain.errors import InvalidInput
 from pincite.domain.frozen import dataclass
 from pincite.domain.layout import EXAMPLE_NAMES, MADE_CODE
-from pincite.domain.markdown import (
+from pincite.domain.model import ModelRole
+from pincite.domain.reasons import REASONS
+from pincite.domain.report_words import (
     BALANCE_WORD,
     MAYBE_PARTIAL,
     NO_ANSWER,
@@ -22,8 +24,6 @@ from pincite.domain.markdown import (
     TOUCHED_ON,
     WORDS_ONLY,
 )
-from pincite.domain.model import ModelRole
-from pincite.domain.reasons import REASONS
 from pincite.text.sentences import Span, sentences
 from pincite.verification.facts import check_facts
 

@@ -7,26 +7,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pincite.audit.stored import Problem, failed, unchecked
 from pincite.domain.citation import normalize_citation
 from pincite.domain.evidence import Proof, Relation
+from pincite.domain.excerpts import Excerpts
 from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, Section, SectionKind, Sentence
-from pincite.domain.markdown import (
-    NO_ANSWER,
-    PARTIAL_ANSWER,
-    PARTLY_ANSWERED,
-    TOUCHED_ON,
-    escape,
-    lead_head,
-    render_markdown,
-    restyle,
-)
-from pincite.domain.page import BlockKind, Document, Excerpts, Snapshot
+from pincite.domain.markdown import escape, lead_head, render_markdown, restyle
+from pincite.domain.metrics import Coverage
+from pincite.domain.page import BlockKind, Document, Snapshot
 from pincite.domain.report import (
-    LOW_CONFIDENCE_LABEL,
-    ONE_SOURCE_MARK,
-    REFERENCE_NOTES,
-    UNRESOLVED_MARK,
     ClaimMark,
     ConflictKind,
-    Coverage,
     PartStatus,
     Reference,
     Report,
@@ -35,6 +23,8 @@ from pincite.domain.report import (
     ReportLead,
     ReportStatus,
 )
+from pincite.domain.report_words import NO_ANSWER, PARTIAL_ANSWER, PARTLY_ANSWERED, REFERENCE_NOTES, TOUCHED_ON
+from pincite.domain.statements import LOW_CONFIDENCE_LABEL, ONE_SOURCE_MARK, UNRESOLVED_MARK
 from pincite.domain.tables import CELL_SEPARATOR
 from pincite.text.normalise import fold
 from pincite.urls.masking import mask_secrets

@@ -20,13 +20,14 @@ from pincite.domain.evidence import (
     VerdictStatus,
     arranged,
     evidence_sha256,
-    judgement_id,
     named,
-    statement_sha256,
 )
+from pincite.domain.excerpts import Excerpts
 from pincite.domain.frozen import dataclass
-from pincite.domain.page import BLOCK_SEPARATOR, Block, BlockKind, Document, Excerpts
-from pincite.domain.report import PARTIAL_MARK, ReportClaim, ReportEvidence, evidence_of
+from pincite.domain.ids import judgement_id, statement_sha256
+from pincite.domain.page import BLOCK_SEPARATOR, Block, BlockKind, Document
+from pincite.domain.report import ReportClaim, ReportEvidence, evidence_of
+from pincite.domain.statements import PARTIAL_MARK
 from pincite.text.context import numbered, passage_in_context
 from pincite.verification.facts import check_facts
 from pincite.verification.quotes import is_quoted

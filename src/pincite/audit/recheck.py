@@ -23,10 +23,11 @@ from pincite.domain.errors import (
     RemoteError,
 )
 from pincite.domain.events import Json
-from pincite.domain.evidence import CONTEXT_CHARS, ContextRole, EvidencePassage, Relation, VerdictStatus
+from pincite.domain.evidence import ContextRole, EvidencePassage, Relation, VerdictStatus
 from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.frozen import dataclass
 from pincite.domain.page import Document
+from pincite.domain.quotes import CONTEXT_CHARS
 from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence
 from pincite.ports import Fetch, Judge
 from pincite.text.context import context_of, is_whole, passage_in_context, units_of

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 
 from pincite.domain.errors import PinciteError, QuoteMismatch, StorageUnavailable
-from pincite.domain.evidence import QuoteRecord
+from pincite.domain.excerpts import Excerpts
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex, snapshot_id
-from pincite.domain.page import Document, Excerpts, Kept, Snapshot
+from pincite.domain.page import Document, Kept, Snapshot
+from pincite.domain.quotes import QuoteRecord
 from pincite.domain.report import ReportEvidence
 from pincite.ports import EvidenceSource
 from pincite.text.normalise import Folded, fold

@@ -131,7 +131,11 @@ def _init_fields(kind: type) -> tuple[tuple[str, Any], ...]:
 def _reader(kind: Any) -> _Read:  # any annotation a domain field may have
     origin = typing.get_origin(kind)
     if origin in (typing.Union, types.UnionType):
-        return _optional_reader(kind)
+        inner = [argument for argument in typing.get_args(kind) if argument is not type(None)]
+        if len(inner) > 1:  # Json itself
+            return _as_it_is
+        optional = _reader(inner[0])
+        return lambda data: None if data is None else optional(data)
     if origin is tuple:
         return _tuple_reader(typing.get_args(kind))
     if origin is not None and issubclass(origin, Mapping):
@@ -142,14 +146,6 @@ def _reader(kind: Any) -> _Read:  # any annotation a domain field may have
     if isinstance(kind, type) and issubclass(kind, Enum):
         return _enum_reader(kind)
     return _SCALARS.get(kind, _as_it_is)
-
-
-def _optional_reader(kind: Any) -> _Read:  # as `_reader`
-    inner = [argument for argument in typing.get_args(kind) if argument is not type(None)]
-    if len(inner) > 1:  # Json itself
-        return _as_it_is
-    read = _reader(inner[0])
-    return lambda data: None if data is None else read(data)
 
 
 def _tuple_reader(arguments: tuple[Any, ...]) -> _Read:  # as `_reader`

@@ -49,9 +49,6 @@ class PinciteError(Exception):
         return {name: getattr(self, name) for name in ("code", "reason", "message", "hint", "retryable")}
 
 
-# ---- input: the caller can change what was asked ----------------------------------------------------------
-
-
 class InputError(PinciteError):
     """Something the caller passed can't be used."""
 
@@ -108,9 +105,6 @@ class Conflict(InputError):
     code = "CONFLICT"
 
 
-# ---- policy: Pincite refuses, on purpose ------------------------------------------------------------------
-
-
 class PolicyRefusal(PinciteError):
     """A rule of safety or politeness forbids this."""
 
@@ -147,9 +141,6 @@ class ShareRefused(PolicyRefusal):
     """What another installation shared does not hold, or may not be shared; nothing of it is kept."""
 
     code = "SHARE_REFUSED"
-
-
-# ---- remote: the network or the page failed ---------------------------------------------------------------
 
 
 class RemoteError(PinciteError):
@@ -237,9 +228,6 @@ class ArchiveCorrupt(RemoteError):
     code = "ARCHIVE_CORRUPT"
 
 
-# ---- provider: a search engine or a model failed ----------------------------------------------------------
-
-
 class ProviderError(PinciteError):
     """An outside service that was asked did not deliver."""
 
@@ -294,9 +282,6 @@ class ModelBadOutput(ProviderError):
     code = "MODEL_BAD_OUTPUT"
 
 
-# ---- budget and evidence ----------------------------------------------------------------------------------
-
-
 class BudgetExhausted(PinciteError):
     """A cap is reached; `reason` names it (searches, pages, cost_usd, deadline, ...)."""
 
@@ -327,9 +312,6 @@ class QuoteMismatch(EvidenceError):
     """A stored quote is not what stands at its place in the stored document."""
 
     code = "QUOTE_MISMATCH"
-
-
-# ---- state ------------------------------------------------------------------------------------------------
 
 
 class StateError(PinciteError):

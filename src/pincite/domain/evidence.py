@@ -4,57 +4,13 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import InitVar, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 
 from pincite.domain.frozen import dataclass
-
-# Length of a quote's prefix and suffix (W3C TextQuoteSelector) in characters.
-CONTEXT_CHARS = 48
-
-_SEAL = object()
-
-
-@dataclass(frozen=True, slots=True)
-class QuoteRecord:
-    """A quote as stored or sent: trusted only after `document.verify(record)`.
-
-    Source: W3C Web Annotation, TextPositionSelector (start, end) and TextQuoteSelector (text, prefix, suffix).
-    """
-
-    document_id: str
-    start: int
-    end: int
-    text: str
-    prefix: str = ""
-    suffix: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """An exact passage of a stored document. Only `Document.quote` and `Document.verify` make one."""
-
-    document_id: str
-    start: int
-    end: int
-    text: str
-    prefix: str
-    suffix: str
-    seal: InitVar[object]
-
-    def __post_init__(self, seal: object) -> None:
-        if seal is not _SEAL:
-            raise TypeError("a Quote is made by Document.quote(start, end) or Document.verify(record)")
-
-    def record(self) -> QuoteRecord:
-        """This quote as plain values, for storing and sending."""
-        return QuoteRecord(self.document_id, self.start, self.end, self.text, self.prefix, self.suffix)
-
-
-def seal_quote(record: QuoteRecord) -> Quote:
-    """For `domain.page` alone: the record as a Quote, its text having just been sliced from the document."""
-    return Quote(record.document_id, record.start, record.end, record.text, record.prefix, record.suffix, _SEAL)
+from pincite.domain.quotes import Quote
+from pincite.domain.struck import STRUCK_SIGN, without_struck
 
 
 class ClaimType(StrEnum):
@@ -128,31 +84,6 @@ class ContextPiece:
     end: int | None = None
 
 
-# Before and after words that a page crosses out, wherever they are printed (Markdown, GFM 6.5).
-STRUCK_SIGN = "~~"
-
-
-def with_struck(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """The text with the sign before and after each of these spans, less the spaces at their edges."""
-    joined: list[tuple[int, int]] = []
-    for low, high in sorted(spans):
-        inside = bool(joined) and low <= joined[-1][1]
-        before = joined.pop() if inside else (low, high)
-        joined.append((before[0], max(before[1], high)))
-    for low, high in reversed(joined):
-        gone = text[low:high]
-        if bare := gone.strip():
-            text = f"{text[:low]}{gone.replace(bare, f'{STRUCK_SIGN}{bare}{STRUCK_SIGN}', 1)}{text[high:]}"
-    return text
-
-
-def without_struck(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """The text with spaces in place of these spans, so that offsets stay."""
-    for low, high in spans:
-        text = text[:low] + " " * (high - low) + text[high:]
-    return text
-
-
 @dataclass(frozen=True, slots=True)
 class EvidencePassage:
     """A passage with what it takes to understand it: the one shape of evidence for judges, audits, checks and readers.
@@ -195,11 +126,6 @@ def named(text: str, context: Iterable[ContextPiece]) -> str:
     """The claim after the term it stands under, without which nobody could say what it is about."""
     under = [piece.text for piece in context if piece.role is ContextRole.TERM]
     return f"{under[-1]}: {text}" if under else text
-
-
-def statement_sha256(text: str) -> str:
-    """The hash of a statement as it is printed."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class JudgementLabel(StrEnum):
@@ -296,12 +222,6 @@ class RecordedJudgement:
     likelihood: float | None = None
     beyond: str = ""
     lines: tuple[str, ...] = ()
-
-
-def judgement_id(judge: str, statement: str, evidence: str, label: JudgementLabel, beyond: str) -> str:
-    """The id of a judgement; `statement` and `evidence` are their hashes."""
-    made = json.dumps([judge, statement, evidence, label, beyond], ensure_ascii=False).encode()
-    return "jdg_" + hashlib.sha256(made).hexdigest()[:32]
 
 
 class CheckOutcome(StrEnum):

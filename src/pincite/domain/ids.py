@@ -1,6 +1,7 @@
 """Content-made identifiers. The same content gives the same id on every machine and in every run."""
 
 import hashlib
+import json
 import secrets
 import unicodedata
 from datetime import UTC, datetime
@@ -39,6 +40,17 @@ def report_id(run_id: str, version: int) -> str:
 def topic_hash(question: str) -> str:
     """16 hex digits that group events of one question without revealing it."""
     return sha256_hex(_normal(question).encode())[:16]
+
+
+def statement_sha256(text: str) -> str:
+    """The hash of a statement as it is printed."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def judgement_id(judge: str, statement: str, evidence: str, label: str, beyond: str) -> str:
+    """The id of a judgement; `statement` and `evidence` are their hashes."""
+    made = json.dumps([judge, statement, evidence, label, beyond], ensure_ascii=False).encode()
+    return "jdg_" + hashlib.sha256(made).hexdigest()[:32]
 
 
 def new_run_id() -> str:

@@ -378,7 +378,7 @@ def names_in(text: str, names: Iterable[str]) -> tuple[tuple[int, int], ...]:
 
 
 def apart(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """The spans in order, those that touch others as one."""
+    """The spans in order, those that overlap as one."""
     found: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if found and start < found[-1][1]:

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import field
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 
 from pincite.domain.frozen import dataclass
@@ -26,6 +26,21 @@ class PageHit:
     snippet: str
     score: float
     published_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryPage:
+    """A page of a local library before it is read: where it is published and the bytes as stored.
+
+    `captured_at` is the archive's; None for a file of a folder, which is captured when it is read.
+    """
+
+    url: str
+    body: bytes = field(repr=False)
+    content_type: str
+    captured_at: datetime | None
+    published_on: date | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,11 @@ the `<https://...>` of references and leads.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Literal
+from urllib.parse import quote
 
-from pincite.domain.codec import in_utc
-from pincite.domain.frozen import dataclass
 from pincite.domain.layout import (
     Code,
     Grid,
@@ -30,55 +27,31 @@ from pincite.domain.layout import (
     names_in,
     styled,
 )
+from pincite.domain.printable import day, linkable, one_line, without_controls
 from pincite.domain.reasons import reason_text
-from pincite.domain.report import (
+from pincite.domain.report import PartStatus, Reference, Report, ReportConflict, ReportLead, ReportStatus
+from pincite.domain.report_words import (
+    ANSWER_HEADING,
+    BALANCE_WORD,
+    CONFLICTS_HEADING,
     LEAD_ABOUT,
-    LOW_CONFIDENCE_LABEL,
-    PartStatus,
-    Reference,
-    Report,
-    ReportConflict,
-    ReportGap,
-    ReportLead,
-    ReportPart,
-    ReportStatus,
+    LEADS_HEADING,
+    REFERENCES_HEADING,
+    SUPPORT_WORD,
     balance_text,
+    conflict_text,
+    constraints_text,
     coverage_text,
+    labelled,
+    no_answer_text,
+    open_heading,
+    open_points,
+    partial_text,
+    shortened,
+    sources_text,
 )
-from pincite.domain.search import Constraints
 
 CitationStyle = Literal["[n]", "[n](citation:n)"]
-
-ANSWER_HEADING = "Answer"
-CONFLICTS_HEADING = "Where the sources disagree"
-OPEN_HEADING = "What is missing"
-SEARCHED_HEADING = "What was searched"
-LEADS_HEADING = "Found but not read"
-REFERENCES_HEADING = "References"
-# A question that was pasted in with its material would push the answer off the first screen.
-QUESTION_CHARS = 600
-# Queries of a gap that are printed; the JSON has all.
-QUERIES_SHOWN = 4
-SUPPORT_WORD = "Support"
-BALANCE_WORD = "Proof"
-SEARCHED_FOR = "searched for:"
-PART_WORDS = {
-    PartStatus.ANSWERED: "answered",
-    PartStatus.PARTLY: "answered in part",
-    PartStatus.NOT_HERE: "no sure answer found",
-}
-# Of a part whose passages are near, but not surely all of it.
-NOT_SURELY_ALL = "these passages may not be the whole answer"
-# A note of reports whose passages nothing but words found.
-WORDS_ONLY = "Passages were found and ranked by words alone, so what is worded otherwise may be missed."
-EXCLUDE_EACH_OTHER = "These statements exclude each other:"
-TOUCHED_ON = "**No sure answer.** No passage was found that surely answers this; the nearest are below."
-NO_ANSWER = "**Not enough evidence.** No passage was found that answers this, so no answer is given."
-PARTIAL_ANSWER = "*This report is partial: not every part of the question could be answered.*"
-PARTLY_ANSWERED = "*Every part of the question is answered, at least in part; what is missing stands at the end.*"
-MAYBE_PARTIAL = (
-    "*Passages were found for the whole question. Whether they are the complete answer could not be determined.*"
-)
 
 _PLAIN_MARK = re.compile(r"(?<!\\)\[(\d+)\](?!\()")
 _LINKED_MARK = re.compile(r"(?<!\\)\[(\d+)\]\(citation:\1\)")
@@ -107,7 +80,6 @@ _SPECIAL = re.compile(
 )
 _BLOCK_START = re.compile(r"(?P<before>\d{1,9}(?=[.)](?:\s|$)))|(?=[#>*+=-]|\[[ xX]\])")
 _URL_UNSAFE = re.compile(r"[\s<>\\`|]|\[(?=\d+\])")
-_DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def render_markdown(report: Report, style: CitationStyle = "[n]") -> str:
@@ -150,38 +122,6 @@ def for_terminal(markdown: str) -> str:
     return _outside_code(markdown, lambda line: _ESCAPED.sub(lambda found: found[2] or found[0], line))
 
 
-def one_line(text: str) -> str:
-    """`text` on one line without control characters, direction overrides and lone surrogates."""
-    line = " ".join(text.split())
-    # Most lines: the look at each character is the slow way.
-    if line.isascii() and line.isprintable():
-        return line
-    return " ".join("".join(map(_visible, line)).split())
-
-
-def without_controls(text: str) -> str:
-    """`text` as printable characters, line feeds and tabs: no other control, no direction override."""
-    return "".join(character if character in "\n\t" else _visible(character) for character in text)
-
-
-def day(moment: datetime) -> str:
-    """The UTC day as `2026-11-21`."""
-    return in_utc(moment).date().isoformat()
-
-
-def linkable(url: str) -> bool:
-    """Whether `url` may be a link: web addresses only, so that no page can smuggle in a script."""
-    return url.lower().startswith(("https://", "http://"))
-
-
-def _visible(character: str) -> str:
-    category = unicodedata.category(character)
-    # Half a surrogate pair can't be encoded: writing the report would fail.
-    if category == "Cs":
-        return "\N{REPLACEMENT CHARACTER}"
-    return "" if category == "Cc" or character in _DIRECTION else character
-
-
 def _blocks(report: Report) -> Iterator[str]:
     yield _heading(1, report.title or report.question)
     if report.title and one_line(report.title) != one_line(report.question):
@@ -202,68 +142,39 @@ def _blocks(report: Report) -> Iterator[str]:
     yield from _open(report)
     if report.leads:
         yield _heading(2, LEADS_HEADING)
-        yield "\n".join(_lead(lead) for lead in report.leads)
-    balance = balance_text(report)
-    if balance:
+        yield "\n".join(map(_lead, report.leads))
+    if balance := balance_text(report):
         yield f"{BALANCE_WORD}: {escape(balance)}"
-    support = coverage_text(report.coverage)
-    if support:
+    if support := coverage_text(report.coverage):
         yield f"{SUPPORT_WORD}: {escape(support)}"
     if report.references:
         yield _heading(2, REFERENCES_HEADING)
-        yield from (_reference(reference) for reference in report.references)
-
-
-def _open(report: Report) -> Iterator[str]:
-    """What the sources leave open: conflicts, parts without an answer, gaps."""
-    listed = report.listed_conflicts()
-    if listed:
-        yield _heading(2, CONFLICTS_HEADING)
-        known = {reference.n for reference in report.references}
-        yield "\n".join(line for conflict in listed for line in _conflict(conflict, known))
-    points = open_points(report)
-    if points:
-        yield _heading(2, open_heading(report))
-        yield "\n".join(line for point in points for line in open_lines(point))
+        yield from map(_reference, report.references)
 
 
 def _above(report: Report) -> Iterator[str]:
     """What stands above the answer: the limits of the run and how the question was read."""
-    limits = constraints_text(report.constraints)
-    if limits:
+    if limits := constraints_text(report.constraints):
         yield f"Limits: {escape(limits)}"
     if report.notes:
         yield f"*{escape(' '.join(report.notes))}*"
 
 
-def no_answer_text(report: Report) -> str:
-    """What a report without an answer says first: whether it still has passages that touch on the question."""
-    return TOUCHED_ON if report.sections else NO_ANSWER
-
-
-def partial_text(report: Report) -> str:
-    """What a partial report says first: whether a part is known to lack something."""
-    answered = all(part.status is not PartStatus.NOT_HERE for part in report.parts)
-    unsure = answered and bool(report.gaps) and all(gap.reason == NOT_SURELY_ALL for gap in report.gaps)
-    if unsure:
-        return MAYBE_PARTIAL
-    return PARTLY_ANSWERED if report.parts and answered and open_points(report) else PARTIAL_ANSWER
-
-
-def constraints_text(constraints: Constraints) -> str:
-    """The limits of a run as one plain phrase, empty when there are none."""
-    parts = (
-        constraints.include_domains and "only " + ", ".join(constraints.include_domains),
-        constraints.prefer_domains and "first " + ", ".join(constraints.prefer_domains),
-        constraints.exclude_domains and "not " + ", ".join(constraints.exclude_domains),
-        constraints.per_domain_cap is not None and f"at most {constraints.per_domain_cap} results per site",
-        constraints.since and f"since {constraints.since}",
-        constraints.until and f"until {constraints.until}",
-        constraints.language and f"language {constraints.language}",
-        constraints.file_type and f"files of type {constraints.file_type}",
-        constraints.in_title and f"“{constraints.in_title}” in the title",
-    )
-    return "; ".join(part for part in parts if part)
+def _open(report: Report) -> Iterator[str]:
+    """What the sources leave open: conflicts, parts without an answer, gaps."""
+    if listed := report.listed_conflicts():
+        yield _heading(2, CONFLICTS_HEADING)
+        known = {reference.n for reference in report.references}
+        yield "\n".join(line for conflict in listed for line in _conflict(conflict, known))
+    lines: list[str] = []
+    for point in open_points(report):
+        lines.append(f"- {_block(escape(point.line))}")
+        # Of a part that is answered but for something, that is what a reader wants to know; the JSON has its queries.
+        if point.searched and point.status is not PartStatus.PARTLY:
+            lines.append(f"    - {escape(point.searched)}")
+    if lines:
+        yield _heading(2, open_heading(report))
+        yield "\n".join(lines)
 
 
 def _heading(level: int, text: str) -> str:
@@ -378,15 +289,6 @@ def _sentence(sentence: Sentence, *, marked: bool = True) -> str:
     return f"{text} {_marks(sentence.references)}" if sentence.references and marked else text
 
 
-def labelled(sentence: Sentence) -> str:
-    """The words of a sentence with the version they hold for in front: "Version 2, less certain: ..."."""
-    if not sentence.label:
-        return sentence.text
-    less_certain = LOW_CONFIDENCE_LABEL[0].lower() + LOW_CONFIDENCE_LABEL[1:]
-    plain = sentence.text.removeprefix(LOW_CONFIDENCE_LABEL)
-    return f"{sentence.label}: {plain}" if plain == sentence.text else f"{sentence.label}, {less_certain}{plain}"
-
-
 def _marks(numbers: Iterable[int]) -> str:
     return "".join(f"[{n}]" for n in numbers)
 
@@ -405,89 +307,6 @@ def _conflict(conflict: ReportConflict, known: set[int]) -> Iterator[str]:
         sources = f"({sources_text(side.independent_sources)})" if side.independent_sources else ""
         marks = _marks(sorted(numbers))
         yield "    - " + " ".join(filter(None, (_block(escape(side.statement)), sources, marks)))
-
-
-def sources_text(count: int) -> str:
-    """How many independent sources stand behind something: "1 independent source"."""
-    return f"{count} independent {'source' if count == 1 else 'sources'}"
-
-
-def conflict_text(conflict: ReportConflict) -> str:
-    """The line above the sides of a conflict: what stands against what, where it can be said in a few words."""
-    return f"{conflict.wording}:" if conflict.wording else EXCLUDE_EACH_OTHER
-
-
-def shortened(text: str) -> str:
-    """A question as it is printed: whole unless it is a page long; the JSON has every word."""
-    line = one_line(text)
-    if len(line) <= QUESTION_CHARS:
-        return line
-    return f"{line[:QUESTION_CHARS].rsplit(' ', 1)[0]}… ({len(line.split())} words)"
-
-
-@dataclass(frozen=True, slots=True)
-class OpenPoint:
-    """A line of what is missing: a part of the question, what became of it, and what was searched for in vain."""
-
-    text: str
-    became: str
-    queries: tuple[str, ...] = ()
-    status: PartStatus | None = None
-
-    @property
-    def searched(self) -> str:
-        """The first queries in words, and how many more there were; empty without any."""
-        shown = [f"“{query}”" for query in self.queries[:QUERIES_SHOWN]]
-        more = len(self.queries) - len(shown)
-        others = f"; and in {more} other wording{'s' * (more > 1)}" if more else ""
-        return f"{SEARCHED_FOR} {'; '.join(shown)}{others}" if shown else ""
-
-    @property
-    def line(self) -> str:
-        """What is missing on one line, without the queries."""
-        return f"{shortened(self.text)} – {self.became}" if self.text and self.became else self.text or self.became
-
-
-def open_heading(report: Report) -> str:
-    """What stands over the open points."""
-    return SEARCHED_HEADING if report.status is ReportStatus.INSUFFICIENT_EVIDENCE else OPEN_HEADING
-
-
-def open_points(report: Report) -> tuple[OpenPoint, ...]:
-    """The parts of the question that are open, each once with its gap; then the gaps that are of no part.
-
-    A part that has passages and of which nothing is known to be missing is not listed: the line above the answer
-    (`MAYBE_PARTIAL`) says all that there is to say.
-    """
-    unsure = {gap.sub_question for gap in report.gaps if gap.reason == NOT_SURELY_ALL}
-    # Reversed, so that of several gaps of a part the first one stands.
-    gaps = {gap.sub_question: gap for gap in reversed(report.gaps)}
-    points = [
-        _point(part, gaps.get(part.text))
-        for part in report.parts
-        if (part.status is not PartStatus.ANSWERED or part.text in gaps)
-        and not (part.status is PartStatus.PARTLY and part.text in unsure)
-    ]
-    parts = {part.text for part in report.parts}
-    others = [gap for gap in report.gaps if gap.sub_question not in parts]
-    return (*points, *(OpenPoint(gap.sub_question, gap.reason, gap.queries) for gap in others))
-
-
-def open_lines(point: OpenPoint) -> tuple[str, ...]:
-    """The line that names an open point; below one that nothing was found for, what was searched for.
-
-    Of a part that is answered but for something, that is what a reader wants to know; the JSON has its queries.
-    """
-    line = f"- {_block(escape(point.line))}"
-    searched = "" if point.status is PartStatus.PARTLY else point.searched
-    return (line, f"    - {escape(searched)}") if searched else (line,)
-
-
-def _point(part: ReportPart, gap: ReportGap | None) -> OpenPoint:
-    """The part with what became of it, and what was searched for."""
-    word, why = PART_WORDS[part.status], (gap.reason if gap else "") or part.missing
-    became = why if why.startswith(word) else f"{word}: {why}" if why else word
-    return OpenPoint(part.text, became, gap.queries if gap else (), part.status)
 
 
 def lead_head(lead: ReportLead, *, why: str | None = None) -> str:
@@ -528,8 +347,4 @@ def _link(url: str) -> str:
     """A web address as an autolink; anything else as plain text."""
     if not linkable(url):
         return _block(escape(url))
-    return "<" + _URL_UNSAFE.sub(lambda found: _percent(found[0]), one_line(url)) + ">"
-
-
-def _percent(character: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in character.encode())
+    return "<" + _URL_UNSAFE.sub(lambda found: quote(found[0], ""), one_line(url)) + ">"

@@ -6,23 +6,22 @@ are Unicode code points in `Document.text`, which is NFC with `\n` line ends. A 
 
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection
 from dataclasses import field, replace
-from datetime import date, datetime
+from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
 from pincite.domain.errors import QuoteMismatch
-from pincite.domain.evidence import CONTEXT_CHARS, Quote, QuoteRecord, seal_quote, with_struck, without_struck
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import document_id
 from pincite.domain.items import Item
+from pincite.domain.quotes import CONTEXT_CHARS, Quote, QuoteRecord, seal_quote
+from pincite.domain.struck import with_struck, without_struck
 
 BLOCK_SEPARATOR = "\n\n"
 # What `Snapshot.via` begins with where another installation shared the capture; its name follows.
 PEER_VIA = "peer:"
-# Characters kept on either side of a quote when a page is kept in excerpts.
-_WINDOW_CHARS = 160
 
 
 class Kept(StrEnum):
@@ -347,87 +346,3 @@ class Document:
                     context={"field": name, "document_id": self.document_id},
                 )
         return quote
-
-
-@dataclass(frozen=True, slots=True)
-class Excerpts:
-    """What is kept of a document instead of its text: the windows around its quotes, with their offsets in it.
-
-    `document_id` is the hash of the whole text; `chars` is its length.
-    """
-
-    document_id: str
-    extractor: str
-    version: str
-    chars: int
-    windows: tuple[tuple[int, str], ...]
-    title: str = ""
-    byline: str = ""
-    published_at: datetime | None = None
-
-    def verify(self, record: QuoteRecord) -> None:
-        """Return when the stored `record` stands in a window, word for word and at its place.
-
-        Errors: QuoteMismatch (another document, or not in the windows).
-        """
-        if record.document_id != self.document_id:
-            raise QuoteMismatch(f"quote belongs to {record.document_id}, not to {self.document_id}")
-        wanted = record.prefix + record.text + record.suffix
-        start = record.start - len(record.prefix)
-        for at, text in self.windows:
-            if at <= start and text[start - at : start - at + len(wanted)] == wanted and record.text:
-                return
-        raise QuoteMismatch(
-            f"the quote at {record.start}-{record.end} is not in what was kept of {self.document_id}",
-            context={"document_id": self.document_id},
-        )
-
-
-def excerpts_of(document: Document, spans: Iterable[tuple[int, int]]) -> Excerpts:
-    """What is kept of `document` around the spans `[start, end)` of its quotes, with the headings and terms above them.
-
-    A report prints those above an excerpt; without them nobody could check that it stands where it is said to.
-    """
-    quoted = list(spans)
-    kept = [(max(0, start - _WINDOW_CHARS), min(len(document.text), end + _WINDOW_CHARS)) for start, end in quoted]
-    kept += [place for start, _ in quoted for place in _above(document, start)]
-    windows: list[tuple[int, int]] = []
-    for low, high in sorted(kept):
-        # Windows that touch become one, or the same words would be kept twice.
-        if windows and low <= windows[-1][1]:
-            windows[-1] = (windows[-1][0], max(windows[-1][1], high))
-        else:
-            windows.append((low, high))
-    return Excerpts(
-        document_id=document.document_id,
-        extractor=document.extractor,
-        version=document.version,
-        chars=len(document.text),
-        windows=tuple((low, document.text[low:high]) for low, high in windows),
-        title=document.title,
-        byline=document.byline,
-        published_at=document.published_at,
-    )
-
-
-def _above(document: Document, offset: int) -> Iterator[tuple[int, int]]:
-    """Where the headings and terms stand that the text at `offset` is below."""
-    index = document.block_at(offset)
-    terms = (outer for outer in document.ancestors(index) if document.blocks[outer].kind is BlockKind.TERM)
-    for above in (*document.headings_above(index), *terms):
-        yield document.starts[above], document.starts[above] + len(document.blocks[above].text)
-
-
-@dataclass(frozen=True, slots=True)
-class LibraryPage:
-    """A page of a local library before it is read: where it is published and the bytes as stored.
-
-    `captured_at` is the archive's; None for a file of a folder, which is captured when it is read.
-    """
-
-    url: str
-    body: bytes = field(repr=False)
-    content_type: str
-    captured_at: datetime | None
-    published_on: date | None = None
-    note: str = ""

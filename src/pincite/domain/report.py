@@ -4,11 +4,9 @@ Field names here are the report JSON (`schema_version` 2; docs/exports.md says w
 breaks a rule can't be built: no orphan sentence, no dangling `[n]`, no unsourced summary sentence (invariant 2).
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from datetime import datetime
-from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final
 
@@ -19,7 +17,6 @@ from pincite.domain.evidence import (
     ClaimType,
     ContextPiece,
     EvidencePassage,
-    JudgementLabel,
     Proof,
     RecordedJudgement,
     Relation,
@@ -27,22 +24,13 @@ from pincite.domain.evidence import (
     arranged,
 )
 from pincite.domain.frozen import dataclass
-from pincite.domain.layout import BlockForm, Section, Sentence, SentenceKind, broken_layout
+from pincite.domain.layout import Section, Sentence, SentenceKind, broken_layout
+from pincite.domain.metrics import Coverage, Metrics
 from pincite.domain.search import Constraints
+from pincite.domain.statements import PARTIAL_MARK
 
 # Counted up when a member of the JSON changes its meaning or goes.
 SCHEMA_VERSION = 2
-PARTIAL_MARK = "(partly supported)"
-LOW_CONFIDENCE_LABEL = "Less certain: "
-ONE_SOURCE_MARK = "(one source)"
-LEAD_ABOUT = "Seems to be about"
-UNRESOLVED_MARK = "(not confirmed again)"
-# What may be noted with a reference besides what its capture says.
-UNDATED = "date unknown"
-OLDER_COPY = "older copy, the site did not answer"
-REFERENCE_NOTES = frozenset({UNDATED, OLDER_COPY})
-# From so many judgements on it is told when there was not one doubt among them: a judge may be asleep.
-_TELLING_JUDGEMENTS = 12
 
 
 class ClaimMark(StrEnum):
@@ -221,45 +209,6 @@ class RejectedClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
-    """How many of the printed claims rest on several independent sources, and how many were wanted.
-
-    `wanted_share` is None when the run set no target; `below` names the claims that are marked because it was missed.
-    """
-
-    claims: int = 0
-    independent: int = 0
-    wanted_share: float | None = None
-    wanted_sources: int = 2
-    below: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Metrics:
-    """Counts of the run. `domain_diversity` = distinct registrable domains ÷ references.
-
-    `pages_discarded` counts, by reason, the pages that came and did not count as evidence.
-    """
-
-    duration_s: float = 0.0
-    searches: int = 0
-    pages_fetched: int = 0
-    pages_failed: int = 0
-    dead_links: int = 0
-    robots_disallowed: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cost_usd: Decimal = Decimal(0)
-    sources_count: int = 0
-    domain_diversity: float = 0.0
-    cache_hits: int = 0
-    cache_misses: int = 0
-    claims_checked: int = 0
-    claims_total: int = 0
-    pages_discarded: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class FindingCitation:
     """A source of a finding in the smallest useful shape."""
 
@@ -390,91 +339,9 @@ DERIVED: Final[Mapping[str, tuple[Any, Callable[[Report], object]]]] = {
 }
 
 
-def stated(sentence: Sentence) -> str:
-    """What a sentence states, without the marks that are printed with it: what was proven, and what is hashed."""
-    text = sentence.text.removeprefix(LOW_CONFIDENCE_LABEL)
-    for mark in (PARTIAL_MARK, UNRESOLVED_MARK, ONE_SOURCE_MARK):  # the last that was added first
-        text = text.removesuffix(mark).rstrip()
-    return text
-
-
-def statements_of(section: Section) -> tuple[str, ...]:
-    """What each sentence of a section states, as it is proven and hashed.
-
-    A cell of a table states nothing by itself: its row and its column stand in front ("work_mem: default: 4MB").
-    """
-    found = [stated(sentence) for sentence in section.sentences]
-    for block in section.blocks:
-        if block.form is not BlockForm.TABLE:
-            continue
-        columns = block.header[1:] if block.rows else block.header
-        for place, item in enumerate(block.items):
-            row = block.rows[place // len(columns)] if block.rows else ""
-            for index in item:
-                found[index] = in_cell(row, columns[place % len(columns)], found[index])
-    return tuple(found)
-
-
-def in_cell(row: str, column: str, text: str) -> str:
-    """What a cell of a table states: its text after the names of its row and column."""
-    return ": ".join(part for part in (row, column, text) if part)
-
-
 def evidence_of(claims: Iterable[ReportClaim]) -> tuple[EvidencePassage, ...]:
     """The passages that support the claims of a sentence: what its judgement holds for (`evidence_sha256`)."""
     return arranged(e.passage for claim in claims for e in claim.evidence if e.relation is Relation.SUPPORTS)
-
-
-def balance_text(report: Report) -> str:
-    """How the sentences of a report were proven, as one line; empty for a report of schema 1 or without any.
-
-    For instance: "14 sentences in their sources' words; 9 paraphrases, judged by openai:gpt-5-mini (not the model that
-    wrote them); 1 derived."
-    """
-    proofs = Counter(s.proof for s in report.sentences() if s.proof is not None)
-    quoted, entailed, derived = proofs[Proof.QUOTED], proofs[Proof.ENTAILED], proofs[Proof.DERIVED]
-    by_whom = _judges(report)
-    parts = (
-        quoted and f"{quoted} {'sentence' if quoted == 1 else 'sentences'} in their sources' words",
-        entailed and f"{entailed} {'paraphrase' if entailed == 1 else 'paraphrases'}{by_whom}",
-        derived and f"{derived} derived{'' if entailed else by_whom}",
-    )
-    text = "; ".join(part for part in parts if part)
-    names = {s.judgement for s in report.sentences()} | {claim.judgement for claim in report.claims}
-    judged = [j for j in report.judgements if j.id in names]  # those of second sources are only on record where found
-    everything = len(judged) >= _TELLING_JUDGEMENTS and all(j.label is JudgementLabel.STATES for j in judged)
-    if text and everything and not report.rejected_claims:
-        text += f"; nothing was left out, the judge let all {len(judged)} pass in the end"
-    return f"{text}." if text else ""
-
-
-def _judges(report: Report) -> str:
-    """Who judged the sentences, and whether that was the one who wrote them."""
-    used = {sentence.judgement for sentence in report.sentences() if sentence.judgement}
-    judges = list(dict.fromkeys(j.judge for j in report.judgements if j.id in used))
-    if not judges:
-        return ""
-    itself = ""
-    if report.written_by:
-        own = any(name in judges for name in report.written_by.split(", "))
-        itself = " (the model that wrote them)" if own else " (not the model that wrote them)"
-    return f", judged by {', '.join(judges)}{itself}"
-
-
-def coverage_text(coverage: Coverage) -> str:
-    """How well the report is supported, as one plain sentence; empty where it would say nothing.
-
-    That no second source stands behind anything is worth a line only where somebody asked for one: all files of a
-    folder are of one publisher.
-    """
-    if not coverage.claims or not (coverage.independent or coverage.wanted_share):
-        return ""
-    several = f"{coverage.independent} of {coverage.claims} statements rest on {coverage.wanted_sources} or more"
-    text = f"{several} independent sources"
-    if coverage.wanted_share is not None:
-        text += f" ({coverage.wanted_share:.0%} were wanted"
-        text += f"; the others are marked “{ONE_SOURCE_MARK.strip('()')}”)" if coverage.below else ")"
-    return f"{text}."
 
 
 def broken_rules(report: Report) -> Iterator[str]:

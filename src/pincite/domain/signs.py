@@ -4,11 +4,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from pincite.domain.evidence import STRUCK_SIGN, Proof, VerdictStatus
+from pincite.domain.evidence import Proof, VerdictStatus
 from pincite.domain.frozen import dataclass
 from pincite.domain.layout import Sentence, Styled, styled
-from pincite.domain.markdown import day, labelled, one_line, without_controls
+from pincite.domain.printable import day, one_line, without_controls
 from pincite.domain.report import ClaimMark, RejectedClaim, Report, ReportClaim
+from pincite.domain.report_words import labelled
+from pincite.domain.struck import STRUCK_SIGN
 
 # What stands between the name of a page and that of its site in a title.
 _BETWEEN_PIECES = re.compile(r"\s+[—–|·»-]\s+")

@@ -21,7 +21,8 @@ from typing import Final
 
 from pincite.domain.errors import InvalidInput, PinciteError
 from pincite.domain.frozen import dataclass
-from pincite.domain.report import Report, ReportStatus, stated
+from pincite.domain.report import Report, ReportStatus
+from pincite.domain.statements import stated
 
 # What somebody reads before deciding whether a report is worth the rest.
 FIRST_WORDS: Final = 120

@@ -8,8 +8,8 @@ from datetime import datetime
 from urllib.parse import unquote, urlsplit
 
 from pincite.domain.events import Json
-from pincite.domain.markdown import day, one_line
 from pincite.domain.page import Document
+from pincite.domain.printable import day, one_line
 from pincite.domain.report import Reference, Report
 
 _DOI_HOSTS = frozenset({"doi.org", "dx.doi.org", "www.doi.org"})

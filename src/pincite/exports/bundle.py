@@ -24,9 +24,10 @@ from pincite.domain.errors import (
     TooLarge,
 )
 from pincite.domain.events import Json
+from pincite.domain.excerpts import Excerpts
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
-from pincite.domain.page import Document, Excerpts, Kept, Snapshot
+from pincite.domain.page import Document, Kept, Snapshot
 from pincite.exports.bundle_content import content_problems, json_object
 from pincite.exports.codec import load_report, parse
 from pincite.exports.wacz import (

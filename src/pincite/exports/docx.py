@@ -23,28 +23,29 @@ from pincite.domain.layout import (
     Styled,
     laid_out,
 )
-from pincite.domain.markdown import (
+from pincite.domain.markdown import name_of
+from pincite.domain.page import Document
+from pincite.domain.printable import day, linkable, one_line
+from pincite.domain.reasons import reason_text
+from pincite.domain.report import Reference, Report, ReportStatus
+from pincite.domain.report_words import (
     ANSWER_HEADING,
     BALANCE_WORD,
     CONFLICTS_HEADING,
+    LEAD_ABOUT,
     LEADS_HEADING,
     SUPPORT_WORD,
+    balance_text,
     conflict_text,
     constraints_text,
-    day,
-    linkable,
-    name_of,
+    coverage_text,
     no_answer_text,
-    one_line,
     open_heading,
     open_points,
     partial_text,
     shortened,
     sources_text,
 )
-from pincite.domain.page import Document
-from pincite.domain.reasons import reason_text
-from pincite.domain.report import LEAD_ABOUT, Reference, Report, ReportStatus, balance_text, coverage_text
 from pincite.domain.signs import (
     PROOFS,
     VERDICTS,

@@ -13,38 +13,28 @@ from importlib import resources
 from pincite.domain.budget import usd_text
 from pincite.domain.evidence import CheckOutcome, ContextRole, Proof, Relation, VerdictStatus
 from pincite.domain.layout import Sentence, SentenceKind
-from pincite.domain.markdown import (
+from pincite.domain.page import BlockKind, Document
+from pincite.domain.printable import day, linkable, one_line, without_controls
+from pincite.domain.reasons import reason_text
+from pincite.domain.report import Reference, Report, ReportClaim, ReportConflict, ReportEvidence, ReportStatus
+from pincite.domain.report_words import (
     ANSWER_HEADING,
     BALANCE_WORD,
     CONFLICTS_HEADING,
+    LEAD_ABOUT,
     LEADS_HEADING,
     REFERENCES_HEADING,
     SUPPORT_WORD,
+    balance_text,
     conflict_text,
     constraints_text,
-    day,
-    linkable,
+    coverage_text,
     no_answer_text,
-    one_line,
     open_heading,
     open_points,
     partial_text,
     shortened,
     sources_text,
-    without_controls,
-)
-from pincite.domain.page import BlockKind, Document
-from pincite.domain.reasons import reason_text
-from pincite.domain.report import (
-    LEAD_ABOUT,
-    Reference,
-    Report,
-    ReportClaim,
-    ReportConflict,
-    ReportEvidence,
-    ReportStatus,
-    balance_text,
-    coverage_text,
 )
 from pincite.domain.signs import (
     MARKS,

@@ -19,7 +19,8 @@ from pincite.domain.layout import (
     Styled,
     laid_out,
 )
-from pincite.domain.markdown import name_of, one_line
+from pincite.domain.markdown import name_of
+from pincite.domain.printable import one_line
 from pincite.domain.signs import PROOFS, place_of, styled_pieces
 
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from pincite.domain.excerpts import Excerpts, excerpts_of
 from pincite.domain.frozen import dataclass
-from pincite.domain.page import BlockKind, Document, Excerpts, Kept, MarkKind, Snapshot, excerpts_of
+from pincite.domain.page import BlockKind, Document, Kept, MarkKind, Snapshot
 from pincite.domain.report import Report, ReportEvidence
 from pincite.ports import EvidenceSource
 

@@ -4,8 +4,9 @@ import csv
 import io
 from collections.abc import Iterator, Mapping
 
-from pincite.domain.markdown import CitationStyle, day, one_line, render_markdown
+from pincite.domain.markdown import CitationStyle, render_markdown
 from pincite.domain.page import Document
+from pincite.domain.printable import day, one_line
 from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence
 from pincite.exports.codec import dump_report
 

@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 from pincite.domain.codec import to_json
 from pincite.domain.errors import NotFound
 from pincite.domain.events import Event, Json
+from pincite.domain.excerpts import Excerpts
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
-from pincite.domain.page import Document, Excerpts, Kept, Snapshot
+from pincite.domain.page import Document, Kept, Snapshot
 from pincite.domain.report import Report
 from pincite.domain.version import VERSION
 from pincite.exports.codec import dump, dump_report, event_json

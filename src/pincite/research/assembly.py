@@ -17,18 +17,11 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.ids import report_id
 from pincite.domain.layout import ReportBlock, Section, SectionKind, Sentence, SentenceKind, apart, code_in, names_in
 from pincite.domain.markdown import render_markdown
+from pincite.domain.metrics import Coverage, Metrics
 from pincite.domain.page import MarkKind
 from pincite.domain.plan import Conflict, Gap, Progress, ReadPage, ReportMetadata, Task
 from pincite.domain.report import (
-    LOW_CONFIDENCE_LABEL,
-    OLDER_COPY,
-    ONE_SOURCE_MARK,
-    PARTIAL_MARK,
-    UNDATED,
-    UNRESOLVED_MARK,
     ClaimMark,
-    Coverage,
-    Metrics,
     Mode,
     PartStatus,
     Reference,
@@ -44,6 +37,8 @@ from pincite.domain.report import (
     ReportStatus,
     Summary,
 )
+from pincite.domain.report_words import OLDER_COPY, UNDATED
+from pincite.domain.statements import LOW_CONFIDENCE_LABEL, ONE_SOURCE_MARK, PARTIAL_MARK, UNRESOLVED_MARK
 from pincite.research.state import LOW_CONFIDENCE, was_asked
 from pincite.research.tidying import conflicts_once, sections_once
 from pincite.text.context import context_of

@@ -8,10 +8,11 @@ from pincite.domain.budget import Usage
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import QuoteMismatch
 from pincite.domain.events import Json
-from pincite.domain.evidence import Claim, Evidence, QuoteRecord, Relation, Verdict, VerifiedClaim
+from pincite.domain.evidence import Claim, Evidence, Relation, Verdict, VerifiedClaim
 from pincite.domain.ids import claim_id
 from pincite.domain.page import Document
 from pincite.domain.plan import Analysis, Progress, ReadPage, SubQuestion, Task
+from pincite.domain.quotes import QuoteRecord
 from pincite.domain.records import Outcome
 from pincite.domain.report import Report, ReportClaim
 from pincite.ports import DocumentStore, Ledger, RunStore, SnapshotStore

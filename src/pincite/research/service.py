@@ -14,8 +14,9 @@ from anyio.abc import TaskGroup
 from pincite.domain.errors import Internal, InvalidTopic, PinciteError
 from pincite.domain.events import EventType, Json
 from pincite.domain.frozen import dataclass
+from pincite.domain.metrics import Metrics
 from pincite.domain.plan import Progress, ReportMetadata, Task
-from pincite.domain.report import Metrics, Mode, Report
+from pincite.domain.report import Mode, Report
 from pincite.domain.search import SearchResult
 from pincite.ports import Clock, EventSink, Ledger
 from pincite.research.records import emit_claims, emit_plan, emit_report, emit_round

@@ -8,19 +8,12 @@ from typing import Final
 import anyio.to_thread
 
 from pincite.domain.errors import BudgetExhausted, ProviderError, RemoteError
-from pincite.domain.evidence import (
-    Claim,
-    Evidence,
-    QuoteRecord,
-    Relation,
-    Verdict,
-    VerdictStatus,
-    VerifiedClaim,
-)
+from pincite.domain.evidence import Claim, Evidence, Relation, Verdict, VerdictStatus, VerifiedClaim
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import claim_id
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.domain.plan import ReadPage
+from pincite.domain.quotes import QuoteRecord
 from pincite.domain.report import Mode
 from pincite.ports import ModelCalls
 from pincite.research.model.lines import numbered_lines

@@ -17,8 +17,9 @@ from pincite.domain.budget import Budget, Usage
 from pincite.domain.codec import from_json, utc_moment
 from pincite.domain.errors import PinciteError, RunNotFound, StorageUnavailable
 from pincite.domain.events import Event, EventType, RunStatus
+from pincite.domain.excerpts import Excerpts
 from pincite.domain.ids import sha256_hex
-from pincite.domain.page import Document, Excerpts, Kept, Snapshot
+from pincite.domain.page import Document, Kept, Snapshot
 from pincite.domain.records import RunRecord
 from pincite.runtime.system import SystemClock
 from pincite.storage.failures import translated

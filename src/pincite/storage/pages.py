@@ -18,9 +18,10 @@ import anyio.to_thread
 
 from pincite.domain.codec import to_json, utc_moment, utc_text
 from pincite.domain.errors import PinciteError
+from pincite.domain.excerpts import Excerpts
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
-from pincite.domain.page import Document, Excerpts, Snapshot
+from pincite.domain.page import Document, Snapshot
 from pincite.ports import Clock
 from pincite.storage import failures
 from pincite.storage.evidence import (

@@ -15,7 +15,8 @@ import anyio
 from sqlalchemy import ColumnElement, Row, Table
 
 from pincite.domain.events import RunStatus
-from pincite.domain.page import Kept, excerpts_of
+from pincite.domain.excerpts import excerpts_of
+from pincite.domain.page import Kept
 from pincite.ports import Clock
 from pincite.storage.database import Database, Transaction
 from pincite.storage.evidence import DROPPED, read_document, snapshot_of, unpacked

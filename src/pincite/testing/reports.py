@@ -6,15 +6,14 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from pincite.domain.evidence import Check, CheckOutcome, ClaimType, Relation, VerdictStatus
+from pincite.domain.excerpts import Excerpts
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import claim_id, sha256_hex, snapshot_id
 from pincite.domain.layout import Section, SectionKind, Sentence, SentenceKind
 from pincite.domain.markdown import render_markdown
-from pincite.domain.page import Block, BlockKind, Document, Excerpts, Snapshot
+from pincite.domain.metrics import Coverage, Metrics
+from pincite.domain.page import Block, BlockKind, Document, Snapshot
 from pincite.domain.report import (
-    PARTIAL_MARK,
-    Coverage,
-    Metrics,
     Mode,
     Reference,
     RejectedClaim,
@@ -29,6 +28,7 @@ from pincite.domain.report import (
     Summary,
 )
 from pincite.domain.search import Constraints
+from pincite.domain.statements import PARTIAL_MARK
 
 _READ_AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 _METRICS = Metrics(

@@ -28,10 +28,9 @@ from pincite.domain.evidence import (
     RecordedJudgement,
     VerdictStatus,
     evidence_sha256,
-    judgement_id,
-    statement_sha256,
 )
 from pincite.domain.frozen import dataclass
+from pincite.domain.ids import judgement_id, statement_sha256
 from pincite.ports import Judge
 from pincite.text.context import numbered, pinned
 from pincite.text.tokens import terms, words

@@ -14,7 +14,8 @@ from pincite.audit.check import CheckCounts, CheckResult, CheckStatus, check_rep
 from pincite.audit.stored import failed
 from pincite.domain.errors import InvalidInput, ParseError, PinciteError, SchemaMismatch, StorageUnavailable
 from pincite.domain.events import Event, Json
-from pincite.domain.page import Document, Excerpts, Snapshot
+from pincite.domain.excerpts import Excerpts
+from pincite.domain.page import Document, Snapshot
 from pincite.domain.report import Report
 from pincite.ports import DocumentStore, EvidenceSource, Judge, SnapshotStore
 from pincite.settings import Settings

@@ -5,7 +5,7 @@ from tests.cpu_time import cpu_at_most
 
 from pincite.audit.parse import ParsedReport, parse_report
 from pincite.domain.errors import InvalidInput
-from pincite.domain.markdown import (
+from pincite.domain.report_words import (
     MAYBE_PARTIAL,
     NO_ANSWER,
     NOT_SURELY_ALL,

@@ -15,9 +15,11 @@ from pincite.audit.check import CheckResult, CheckStatus, check_report
 from pincite.audit.printed import differences
 from pincite.audit.stored import ProblemKind
 from pincite.domain.errors import ParseError, SchemaMismatch, StorageUnavailable
-from pincite.domain.markdown import NO_ANSWER, PARTIAL_ANSWER, PARTLY_ANSWERED, render_markdown, restyle
-from pincite.domain.page import Block, BlockKind, Document, Excerpts, Snapshot
+from pincite.domain.excerpts import Excerpts
+from pincite.domain.markdown import render_markdown, restyle
+from pincite.domain.page import Block, BlockKind, Document, Snapshot
 from pincite.domain.report import SCHEMA_VERSION, PartStatus, ReportGap, ReportLead, ReportPart, ReportStatus
+from pincite.domain.report_words import NO_ANSWER, PARTIAL_ANSWER, PARTLY_ANSWERED
 from pincite.exports.codec import dump_report
 from pincite.testing.reports import SampleReport, sample_report
 

@@ -29,16 +29,10 @@ from tests.fakes.forgeries import (
 from pincite.audit.check import CheckResult, check_report
 from pincite.audit.proofs import Proofs, ToProve
 from pincite.audit.stored import ProblemKind
-from pincite.domain.evidence import (
-    JudgementLabel,
-    Proof,
-    RecordedJudgement,
-    VerdictStatus,
-    evidence_sha256,
-    judgement_id,
-    statement_sha256,
-)
-from pincite.domain.page import Document, Excerpts, excerpts_of
+from pincite.domain.evidence import JudgementLabel, Proof, RecordedJudgement, VerdictStatus, evidence_sha256
+from pincite.domain.excerpts import Excerpts, excerpts_of
+from pincite.domain.ids import judgement_id, statement_sha256
+from pincite.domain.page import Document
 from pincite.domain.report import ReportEvidence, evidence_of
 from pincite.exports.codec import dump_report
 from pincite.settings import load_settings

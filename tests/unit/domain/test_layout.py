@@ -12,26 +12,10 @@ from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import Internal
 from pincite.domain.evidence import JudgementLabel, Proof, RecordedJudgement, VerdictStatus
 from pincite.domain.layout import BlockForm, ReportBlock
-from pincite.domain.markdown import (
-    MAYBE_PARTIAL,
-    NOT_SURELY_ALL,
-    PARTIAL_ANSWER,
-    PARTLY_ANSWERED,
-    render_markdown,
-    restyle,
-)
-from pincite.domain.report import (
-    PartStatus,
-    RejectedClaim,
-    Report,
-    ReportGap,
-    ReportPart,
-    ReportStatus,
-    balance_text,
-    in_cell,
-    stated,
-    statements_of,
-)
+from pincite.domain.markdown import render_markdown, restyle
+from pincite.domain.report import PartStatus, RejectedClaim, Report, ReportGap, ReportPart, ReportStatus
+from pincite.domain.report_words import MAYBE_PARTIAL, NOT_SURELY_ALL, PARTIAL_ANSWER, PARTLY_ANSWERED, balance_text
+from pincite.domain.statements import in_cell, stated, statements_of
 from pincite.testing.reports import sample_report
 
 REPORT = laid_out_report()

@@ -12,9 +12,11 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from tests.fakes.reports import HOSTILE, empty_report, report_stating
 
-from pincite.domain.markdown import ANSWER_HEADING, escape, for_terminal, one_line, render_markdown, restyle
+from pincite.domain.markdown import escape, for_terminal, render_markdown, restyle
+from pincite.domain.printable import one_line
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import Report, ReportGap, ReportLead, ReportStatus
+from pincite.domain.report_words import ANSWER_HEADING
 from pincite.testing.reports import sample_report
 
 GOLDEN = Path(__file__).parent / "data"

@@ -3,8 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.domain.errors import QuoteMismatch
-from pincite.domain.evidence import Quote, QuoteRecord
-from pincite.domain.page import Block, BlockKind, Document, excerpts_of
+from pincite.domain.excerpts import excerpts_of
+from pincite.domain.page import Block, BlockKind, Document
+from pincite.domain.quotes import Quote, QuoteRecord
 
 WORDS = st.text(alphabet="abc é 中\n", min_size=1, max_size=30)
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from lxml import html as parser
 from tests.fakes.reports import HOSTILE, empty_report, report_stating
 
-from pincite.domain.markdown import without_controls
-from pincite.domain.page import Block, BlockKind, Document, excerpts_of
+from pincite.domain.excerpts import excerpts_of
+from pincite.domain.page import Block, BlockKind, Document
+from pincite.domain.printable import without_controls
 from pincite.domain.report import Report, ReportEvidence, ReportStatus
 from pincite.exports.html import HtmlExporter
 from pincite.exports.passages import CONTEXT_CHARS, passage

@@ -9,8 +9,9 @@ from lxml import html as parser
 from tests.fakes.reports import proven_report
 
 from pincite.domain.layout import BlockForm, ReportBlock, SectionKind, Sentence, SentenceKind
-from pincite.domain.markdown import CONFLICTS_HEADING, render_markdown
+from pincite.domain.markdown import render_markdown
 from pincite.domain.report import Report
+from pincite.domain.report_words import CONFLICTS_HEADING
 from pincite.domain.signs import place_of
 from pincite.exports.codec import dump_report, load_report
 from pincite.exports.docx import DocxExporter

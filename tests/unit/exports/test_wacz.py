@@ -21,8 +21,9 @@ from warcio.archiveiterator import ArchiveIterator
 from pincite.audit.check import CheckStatus, check_report
 from pincite.domain.errors import ArchiveCorrupt, LibraryNotFound, NotFound, StorageUnavailable
 from pincite.domain.events import Event, EventType
+from pincite.domain.metrics import Coverage
 from pincite.domain.page import Snapshot
-from pincite.domain.report import Coverage, Summary
+from pincite.domain.report import Summary
 from pincite.exports.bundle import Bundle
 from pincite.exports.codec import load_report
 from pincite.exports.passages import PassagesOnly

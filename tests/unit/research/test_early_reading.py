@@ -8,8 +8,9 @@ from tests.fakes.small_web import SmallWeb
 
 from pincite.domain.budget import Budget
 from pincite.domain.fetch import FetchRequest, FetchResult
+from pincite.domain.metrics import Metrics
 from pincite.domain.plan import Gap, Progress, Task
-from pincite.domain.report import Metrics, ReportStatus
+from pincite.domain.report import ReportStatus
 from pincite.domain.search import Constraints, Query, SearchResponse
 from pincite.research.extractive.planner import ExtractivePlanner
 from pincite.research.state import Limits

@@ -12,8 +12,9 @@ from pincite.domain.errors import InvalidTopic, SearchProviderUnavailable
 from pincite.domain.events import EventType
 from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.layout import ExcerptKind
+from pincite.domain.metrics import Metrics
 from pincite.domain.plan import Progress, Task
-from pincite.domain.report import Metrics, ReportStatus, broken_rules
+from pincite.domain.report import ReportStatus, broken_rules
 from pincite.domain.search import LeftOut, Query, SearchResponse
 from pincite.research.extractive.verifier import ExtractiveVerifier
 from pincite.research.service import vet_question

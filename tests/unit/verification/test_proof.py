@@ -19,9 +19,8 @@ from pincite.domain.evidence import (
     Thresholds,
     VerdictStatus,
     evidence_sha256,
-    judgement_id,
-    statement_sha256,
 )
+from pincite.domain.ids import judgement_id, statement_sha256
 from pincite.domain.page import Block, BlockKind, Document
 from pincite.ports import Judge
 from pincite.testing.judges import LabelJudge

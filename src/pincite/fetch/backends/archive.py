@@ -9,7 +9,8 @@ import anyio.to_thread
 from pincite.domain.budget import DEADLINES_S
 from pincite.domain.errors import DeadLink, NotFound, Timeout
 from pincite.domain.fetch import FetchRequest
-from pincite.domain.page import LibraryPage, Snapshot
+from pincite.domain.library import LibraryPage
+from pincite.domain.page import Snapshot
 from pincite.fetch.captures import GIVEN, capture, given_body
 from pincite.ports import Clock, PageSource
 

@@ -8,8 +8,8 @@ import anyio.to_thread
 
 from pincite.domain.evidence import Claim, Evidence, NoteForm
 from pincite.domain.frozen import dataclass
-from pincite.domain.markdown import NOT_SURELY_ALL
 from pincite.domain.plan import MOST_WORDS, Analysis, Gap, Progress, ReadPage, ReportLength, SubQuestion, Task
+from pincite.domain.report_words import NOT_SURELY_ALL
 from pincite.ranking.answerable import is_answered, is_here, is_near, part_likelihood
 from pincite.ranking.ranker import PassageRanker, RankedPassage, Ranking, Source, dot
 from pincite.ranking.terms import is_identifier

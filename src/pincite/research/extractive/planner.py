@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Final
 
 from pincite.domain.library import Survey
-from pincite.domain.markdown import WORDS_ONLY
 from pincite.domain.plan import Plan, Progress, SubQuestion, Task
+from pincite.domain.report_words import WORDS_ONLY
 from pincite.domain.search import Constraints, Query
 from pincite.ranking.terms import is_identifier
 from pincite.research.extractive.parts import asked_for, item_of, sides_of, split_question

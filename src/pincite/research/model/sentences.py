@@ -8,9 +8,10 @@ from typing import Final
 
 from pincite.domain.evidence import VerdictStatus, VerifiedClaim
 from pincite.domain.frozen import dataclass
-from pincite.domain.markdown import without_controls
 from pincite.domain.plan import ReadPage
-from pincite.domain.report import RejectedClaim, in_cell
+from pincite.domain.printable import without_controls
+from pincite.domain.report import RejectedClaim
+from pincite.domain.statements import in_cell
 from pincite.ports import Judge
 from pincite.research.assembly import Line
 from pincite.research.model.evidence import EvidenceBank

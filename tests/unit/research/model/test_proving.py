@@ -8,7 +8,8 @@ from tests.unit.research.model.small_run import PAGES, QUESTION, Small, at, writ
 from pincite.domain.errors import ProviderError
 from pincite.domain.evidence import JudgementLabel, Proof
 from pincite.domain.layout import SentenceKind
-from pincite.domain.report import Report, balance_text, broken_rules
+from pincite.domain.report import Report, broken_rules
+from pincite.domain.report_words import balance_text
 from pincite.research.model.sentences import MAX_CLAIMS
 from pincite.testing.judges import LabelJudge
 from pincite.testing.models import ScriptedModel, Seen, composed, paragraph, said, section

@@ -11,8 +11,9 @@ from tests.unit.research.model.small_run import Small, at
 
 from pincite.audit.check import CheckStatus, check_report
 from pincite.audit.printed import differences
-from pincite.domain.evidence import JudgementLabel, Proof, judgement_id, statement_sha256
+from pincite.domain.evidence import JudgementLabel, Proof
 from pincite.domain.fetch import FetchRequest, FetchResult
+from pincite.domain.ids import judgement_id, statement_sha256
 from pincite.domain.layout import MADE_CODE, BlockForm, ExcerptKind, Sentence
 from pincite.domain.markdown import render_markdown
 from pincite.domain.report import Report, broken_rules

@@ -10,7 +10,8 @@ from pincite.domain.events import EventType
 from pincite.domain.evidence import JudgementLabel
 from pincite.domain.layout import BlockForm
 from pincite.domain.plan import ReportLength, ReportStyle, Task
-from pincite.domain.report import Report, broken_rules, statements_of
+from pincite.domain.report import Report, broken_rules
+from pincite.domain.statements import statements_of
 from pincite.testing.judges import LabelJudge
 from pincite.testing.models import ScriptedModel, Seen, block, composed, paragraph, said, section, table
 

@@ -11,8 +11,8 @@ from pincite.archive import RunView
 from pincite.domain.errors import NotFound, PinciteError
 from pincite.domain.events import RunStatus
 from pincite.domain.evidence import CheckOutcome
-from pincite.domain.markdown import one_line
 from pincite.domain.page import Snapshot
+from pincite.domain.printable import one_line
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Report, ReportClaim, ReportEvidence
 from pincite.engine import Engine

@@ -16,18 +16,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from pincite.domain import reasons
 from pincite.domain.budget import usd_text
 from pincite.domain.errors import NotFound, PinciteError
-from pincite.domain.markdown import (
+from pincite.domain.printable import day, linkable, one_line, without_controls
+from pincite.domain.reasons import plural, reason_text
+from pincite.domain.report import Report
+from pincite.domain.report_words import (
+    balance_text,
     conflict_text,
-    day,
-    linkable,
+    coverage_text,
     no_answer_text,
-    one_line,
     open_points,
     partial_text,
-    without_controls,
 )
-from pincite.domain.reasons import plural, reason_text
-from pincite.domain.report import Report, balance_text, coverage_text
 from pincite.domain.signs import MARKS, VERDICTS, beyond_text, claim_proof, proofs_used, refusal
 from pincite.domain.version import VERSION
 from pincite.surfaces.http.service import COOKIE, service_of

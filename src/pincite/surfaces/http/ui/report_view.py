@@ -13,7 +13,7 @@ from pincite.domain.errors import InvalidUrl
 from pincite.domain.evidence import Relation, VerdictStatus
 from pincite.domain.frozen import dataclass
 from pincite.domain.layout import Section, Sentence
-from pincite.domain.markdown import day, one_line
+from pincite.domain.printable import day, one_line
 from pincite.domain.reasons import plural
 from pincite.domain.records import CallRecord
 from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence

@@ -1,0 +1,211 @@
+"""What a report says in every format: its headings, how well it is supported, what is missing, who disagrees."""
+
+from collections import Counter
+
+from pincite.domain.evidence import JudgementLabel, Proof
+from pincite.domain.frozen import dataclass
+from pincite.domain.layout import Sentence
+from pincite.domain.metrics import Coverage
+from pincite.domain.printable import one_line
+from pincite.domain.report import PartStatus, Report, ReportConflict, ReportStatus
+from pincite.domain.search import Constraints
+from pincite.domain.statements import LOW_CONFIDENCE_LABEL, ONE_SOURCE_MARK
+
+ANSWER_HEADING = "Answer"
+CONFLICTS_HEADING = "Where the sources disagree"
+OPEN_HEADING = "What is missing"
+SEARCHED_HEADING = "What was searched"
+LEADS_HEADING = "Found but not read"
+REFERENCES_HEADING = "References"
+# A question that was pasted in with its material would push the answer off the first screen.
+QUESTION_CHARS = 600
+# Queries of a gap that are printed; the JSON has all.
+QUERIES_SHOWN = 4
+LEAD_ABOUT = "Seems to be about"
+# What may be noted with a reference besides what its capture says.
+UNDATED = "date unknown"
+OLDER_COPY = "older copy, the site did not answer"
+REFERENCE_NOTES = frozenset({UNDATED, OLDER_COPY})
+SUPPORT_WORD = "Support"
+BALANCE_WORD = "Proof"
+SEARCHED_FOR = "searched for:"
+PART_WORDS = {
+    PartStatus.ANSWERED: "answered",
+    PartStatus.PARTLY: "answered in part",
+    PartStatus.NOT_HERE: "no sure answer found",
+}
+# Of a part whose passages are near, but not surely all of it.
+NOT_SURELY_ALL = "these passages may not be the whole answer"
+# A note of reports whose passages nothing but words found.
+WORDS_ONLY = "Passages were found and ranked by words alone, so what is worded otherwise may be missed."
+EXCLUDE_EACH_OTHER = "These statements exclude each other:"
+TOUCHED_ON = "**No sure answer.** No passage was found that surely answers this; the nearest are below."
+NO_ANSWER = "**Not enough evidence.** No passage was found that answers this, so no answer is given."
+PARTIAL_ANSWER = "*This report is partial: not every part of the question could be answered.*"
+PARTLY_ANSWERED = "*Every part of the question is answered, at least in part; what is missing stands at the end.*"
+MAYBE_PARTIAL = (
+    "*Passages were found for the whole question. Whether they are the complete answer could not be determined.*"
+)
+# From so many judgements on it is told when there was not one doubt among them: a judge may be asleep.
+_TELLING_JUDGEMENTS = 12
+
+
+def no_answer_text(report: Report) -> str:
+    """What a report without an answer says first: whether it still has passages that touch on the question."""
+    return TOUCHED_ON if report.sections else NO_ANSWER
+
+
+def partial_text(report: Report) -> str:
+    """What a partial report says first: whether a part is known to lack something."""
+    answered = all(part.status is not PartStatus.NOT_HERE for part in report.parts)
+    unsure = answered and bool(report.gaps) and all(gap.reason == NOT_SURELY_ALL for gap in report.gaps)
+    if unsure:
+        return MAYBE_PARTIAL
+    return PARTLY_ANSWERED if report.parts and answered and open_points(report) else PARTIAL_ANSWER
+
+
+def constraints_text(constraints: Constraints) -> str:
+    """The limits of a run as one plain phrase, empty when there are none."""
+    parts = (
+        constraints.include_domains and "only " + ", ".join(constraints.include_domains),
+        constraints.prefer_domains and "first " + ", ".join(constraints.prefer_domains),
+        constraints.exclude_domains and "not " + ", ".join(constraints.exclude_domains),
+        constraints.per_domain_cap is not None and f"at most {constraints.per_domain_cap} results per site",
+        constraints.since and f"since {constraints.since}",
+        constraints.until and f"until {constraints.until}",
+        constraints.language and f"language {constraints.language}",
+        constraints.file_type and f"files of type {constraints.file_type}",
+        constraints.in_title and f"“{constraints.in_title}” in the title",
+    )
+    return "; ".join(part for part in parts if part)
+
+
+def balance_text(report: Report) -> str:
+    """How the sentences of a report were proven, as one line; empty for a report of schema 1 or without any.
+
+    For instance: "14 sentences in their sources' words; 9 paraphrases, judged by openai:gpt-5-mini (not the model that
+    wrote them); 1 derived."
+    """
+    proofs = Counter(s.proof for s in report.sentences() if s.proof is not None)
+    quoted, entailed, derived = proofs[Proof.QUOTED], proofs[Proof.ENTAILED], proofs[Proof.DERIVED]
+    by_whom = _judges(report)
+    parts = (
+        quoted and f"{quoted} {'sentence' if quoted == 1 else 'sentences'} in their sources' words",
+        entailed and f"{entailed} {'paraphrase' if entailed == 1 else 'paraphrases'}{by_whom}",
+        derived and f"{derived} derived{'' if entailed else by_whom}",
+    )
+    text = "; ".join(part for part in parts if part)
+    names = {s.judgement for s in report.sentences()} | {claim.judgement for claim in report.claims}
+    judged = [j for j in report.judgements if j.id in names]  # those of second sources are only on record where found
+    everything = len(judged) >= _TELLING_JUDGEMENTS and all(j.label is JudgementLabel.STATES for j in judged)
+    if text and everything and not report.rejected_claims:
+        text += f"; nothing was left out, the judge let all {len(judged)} pass in the end"
+    return f"{text}." if text else ""
+
+
+def _judges(report: Report) -> str:
+    """Who judged the sentences, and whether that was the one who wrote them."""
+    used = {sentence.judgement for sentence in report.sentences() if sentence.judgement}
+    judges = list(dict.fromkeys(j.judge for j in report.judgements if j.id in used))
+    if not judges:
+        return ""
+    itself = ""
+    if report.written_by:
+        own = any(name in judges for name in report.written_by.split(", "))
+        itself = " (the model that wrote them)" if own else " (not the model that wrote them)"
+    return f", judged by {', '.join(judges)}{itself}"
+
+
+def coverage_text(coverage: Coverage) -> str:
+    """How well the report is supported, as one plain sentence; empty where it would say nothing.
+
+    That no second source stands behind anything is worth a line only where somebody asked for one: all files of a
+    folder are of one publisher.
+    """
+    if not coverage.claims or not (coverage.independent or coverage.wanted_share):
+        return ""
+    several = f"{coverage.independent} of {coverage.claims} statements rest on {coverage.wanted_sources} or more"
+    text = f"{several} independent sources"
+    if coverage.wanted_share is not None:
+        text += f" ({coverage.wanted_share:.0%} were wanted"
+        text += f"; the others are marked “{ONE_SOURCE_MARK.strip('()')}”)" if coverage.below else ")"
+    return f"{text}."
+
+
+def labelled(sentence: Sentence) -> str:
+    """The words of a sentence with the version they hold for in front: "Version 2, less certain: ..."."""
+    if not sentence.label:
+        return sentence.text
+    less_certain = LOW_CONFIDENCE_LABEL[0].lower() + LOW_CONFIDENCE_LABEL[1:]
+    plain = sentence.text.removeprefix(LOW_CONFIDENCE_LABEL)
+    return f"{sentence.label}: {plain}" if plain == sentence.text else f"{sentence.label}, {less_certain}{plain}"
+
+
+def sources_text(count: int) -> str:
+    """How many independent sources stand behind something: "1 independent source"."""
+    return f"{count} independent {'source' if count == 1 else 'sources'}"
+
+
+def conflict_text(conflict: ReportConflict) -> str:
+    """The line above the sides of a conflict: what stands against what, where it can be said in a few words."""
+    return f"{conflict.wording}:" if conflict.wording else EXCLUDE_EACH_OTHER
+
+
+def shortened(text: str) -> str:
+    """A question as it is printed: whole unless it is a page long; the JSON has every word."""
+    line = one_line(text)
+    if len(line) <= QUESTION_CHARS:
+        return line
+    return f"{line[:QUESTION_CHARS].rsplit(' ', 1)[0]}… ({len(line.split())} words)"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPoint:
+    """A line of what is missing: a part of the question, what became of it, and what was searched for in vain."""
+
+    text: str
+    became: str
+    queries: tuple[str, ...] = ()
+    status: PartStatus | None = None
+
+    @property
+    def searched(self) -> str:
+        """The first queries in words, and how many more there were; empty without any."""
+        shown = [f"“{query}”" for query in self.queries[:QUERIES_SHOWN]]
+        more = len(self.queries) - len(shown)
+        others = f"; and in {more} other wording{'s' * (more > 1)}" if more else ""
+        return f"{SEARCHED_FOR} {'; '.join(shown)}{others}" if shown else ""
+
+    @property
+    def line(self) -> str:
+        """What is missing on one line, without the queries."""
+        return f"{shortened(self.text)} – {self.became}" if self.text and self.became else self.text or self.became
+
+
+def open_heading(report: Report) -> str:
+    """What stands over the open points."""
+    return SEARCHED_HEADING if report.status is ReportStatus.INSUFFICIENT_EVIDENCE else OPEN_HEADING
+
+
+def open_points(report: Report) -> tuple[OpenPoint, ...]:
+    """The parts of the question that are open, each once with its gap; then the gaps that are of no part.
+
+    A part that has passages and of which nothing is known to be missing is not listed: the line above the answer
+    (`MAYBE_PARTIAL`) says all that there is to say.
+    """
+    unsure = {gap.sub_question for gap in report.gaps if gap.reason == NOT_SURELY_ALL}
+    # Reversed, so that of several gaps of a part the first one stands.
+    gaps = {gap.sub_question: gap for gap in reversed(report.gaps)}
+    points: list[OpenPoint] = []
+    for part in report.parts:
+        gap = gaps.get(part.text)
+        if part.status is PartStatus.ANSWERED and gap is None:
+            continue
+        if part.status is PartStatus.PARTLY and part.text in unsure:
+            continue
+        word, why = PART_WORDS[part.status], (gap.reason if gap else "") or part.missing
+        became = why if why.startswith(word) else f"{word}: {why}" if why else word
+        points.append(OpenPoint(part.text, became, gap.queries if gap else (), part.status))
+    parts = {part.text for part in report.parts}
+    others = [gap for gap in report.gaps if gap.sub_question not in parts]
+    return (*points, *(OpenPoint(gap.sub_question, gap.reason, gap.queries) for gap in others))
