@@ -198,7 +198,9 @@ class Auditor:
         for item, found in await self._proven(missed, self._next_best):
             if found.verdict in _CARRIED:
                 item.own = found
-        await self._judge_against_others([item for item in waiting.values() if not self._settled(item)])
+        await self._judge_against_others(
+            [i for i in waiting.values() if i.own is None or not (i.own.verdict in _CARRIED or i.own.nothing_to_check)]
+        )
         for number, item in waiting.items():
             done[number] = (
                 self._verdict_by_cited_pages(item, item.own)
@@ -228,10 +230,6 @@ class Auditor:
             item.there = found
             if found.verdict is VerdictStatus.SUPPORTED:
                 item.elsewhere = self._carrying(found, likeliest[id(item)])
-
-    def _settled(self, item: _Open) -> bool:
-        """Whether nothing is to be looked for on other pages."""
-        return item.own is not None and (item.own.verdict in _CARRIED or item.own.nothing_to_check)
 
     def _statement(self, item: _Open, indexes: Sequence[int], factor: int = 1) -> Statement:
         """The sentence with the best passages of these pages; of one that leans on the sentence before, also by it."""
@@ -293,6 +291,8 @@ class Auditor:
         found = f"; found in {self._names(item.elsewhere)}" if item.elsewhere else ""
         states = [self._references[index] for index in sentence.references]
         invented = next((r for r in states if r.state in _NO_PAGE), None)
+        judgement = there.judgement if there is not None else None
+        was_judged = judgement is not None and judgement.label is not JudgementLabel.NOTHING_TO_CHECK
         outcome, detail = AuditVerdict.UNCITED, "no citation"
         if invented is not None:
             outcome, detail = AuditVerdict.INVENTED_URL, f"{invented.url}: {invented.reason}"
@@ -300,14 +300,11 @@ class Auditor:
             outcome, detail = AuditVerdict.NO_ENTRY, _missing(sentence)
         elif states:
             first = states[0]
-            reason = first.reason or first.state.value
-            outcome, detail = (
-                AuditVerdict.COULD_NOT_CHECK,
-                f"could not check: {first.url or first.text[:60]} ({reason})",
-            )
+            outcome = AuditVerdict.COULD_NOT_CHECK
+            detail = f"could not check: {first.url or first.text[:60]} ({first.reason or first.state.value})"
         elif there is not None and there.nothing_to_check:
             return Judged(_audited(sentence, AuditVerdict.NOT_A_CLAIM, "states nothing to check", proven=there))
-        elif not item.elsewhere and not _was_judged(there) and not check_facts(sentence.claim, ()):
+        elif not item.elsewhere and not was_judged and not check_facts(sentence.claim, ()):
             detail = "cites nothing; whether it states a fact was not judged"
             return Judged(_audited(sentence, AuditVerdict.UNCHECKED, detail))
         shown = there if item.elsewhere else None
@@ -331,14 +328,6 @@ def _found_nothing(proven: Proven | None) -> bool:
         and proven.verdict is VerdictStatus.UNSUPPORTED
         and proven.judgement is not None
         and proven.judgement.label is JudgementLabel.ABSENT
-    )
-
-
-def _was_judged(proven: Proven | None) -> bool:
-    return (
-        proven is not None
-        and proven.judgement is not None
-        and proven.judgement.label is not JudgementLabel.NOTHING_TO_CHECK
     )
 
 

@@ -207,7 +207,10 @@ class Pages:
 
 def given_pages(references: Sequence[ListedReference], sources: Mapping[str, str]) -> Pages:
     """The pages out of a mapping of URL, or file name, to text. What is not in it could not be checked."""
-    found = match_given(references, [ListedPage(name, _first_line(text), name) for name, text in sources.items()])
+    # Its first line may be a page's title.
+    first = {name: text.lstrip()[:_LONGEST_TITLE].splitlines()[:1] for name, text in sources.items()}
+    listed = [ListedPage(name, line[0].lstrip("# ") if line else "", name) for name, line in first.items()]
+    found = match_given(references, listed)
     read = {name: given_page(text, name) for name, text in sources.items()}
     pages: dict[int, _Page] = {}
     for index, reference in enumerate(references):
@@ -363,12 +366,6 @@ async def _read(url: str, fetch: Fetch) -> _Page:
     if not result.document.text.strip():
         return _Page(None, ReferenceState.BLOCKED, "the page has no text")
     return _Page(result.document, ReferenceState.READ)
-
-
-def _first_line(text: str) -> str:
-    """What may be the page's title."""
-    line = text.lstrip()[:_LONGEST_TITLE].splitlines()[:1]
-    return line[0].lstrip("# ") if line else ""
 
 
 def _host(url: str) -> str:

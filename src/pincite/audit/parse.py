@@ -90,7 +90,8 @@ _EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=[\w.!?])[*_](?!\w)|`|(?P<
 # Signs that mean themselves are set apart while the others are taken away.
 _LITERAL = re.compile(rf"{_CODE.pattern}|\\(?P<sign>[!-/:-@\[-`{{-~])")
 _APART = 0x10F000  # in a plane for private use, where no text has anything
-_BACK = {_APART + sign: sign for sign in range(0x21, 0x7F)}
+_AWAY = {sign: _APART + sign for sign in range(0x21, 0x7F) if not chr(sign).isalnum()}
+_BACK = {there: sign for sign, there in _AWAY.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,15 +283,11 @@ def _with_labels(piece: str, spans: tuple[Span, ...], start: int, found: Sequenc
         text = piece[span.start : span.end]
         lead = len(text) - len(text.lstrip("([ "))
         place = (span.start + start + lead, span.start + start + len(text.rstrip(".)] ")))
-        if joined and place in labels and _is_label(text.strip("()[]. ")):
-            continue
-        joined.append(span)
+        label = text.strip("()[]. ")
+        # The text of a link that names a page is a few words without an exact fact.
+        if not (joined and place in labels and len(label.split()) <= _LABEL_WORDS and not check_facts(label, ())):
+            joined.append(span)
     return tuple(joined)
-
-
-def _is_label(text: str) -> bool:
-    """Whether a link's text names a page: a few words without an exact fact."""
-    return len(text.split()) <= _LABEL_WORDS and not check_facts(text, ())
 
 
 def _capitalised(piece: str, start: int, found: Sequence[Marker]) -> str:
@@ -352,13 +349,8 @@ def _sentences(
 
 def _plain(text: str) -> str:
     """A sentence as it is read: without emphasis, tags and what is left of markers; code and escaped signs stay."""
-    apart = _LITERAL.sub(_set_apart, text)
+    apart = _LITERAL.sub(lambda literal: (literal["sign"] or literal[0].strip("`")).translate(_AWAY), text)
     claim = " ".join(_EMPHASIS.sub(lambda mark: " " if mark["tag"] else "", apart).lstrip("#").split())
     claim = re.sub(r"(?<=[(\[])\s+|(?<![\s,;:–—-])[\s,;:–—-]++(?=[)\]])", "", claim)
     claim = re.sub(r"\s+([.,;:!?])", r"\1", re.sub(r"(?<!\w)\(\)|\[\]", "", claim))
     return claim.translate(_BACK)
-
-
-def _set_apart(literal: re.Match[str]) -> str:
-    signs = literal["sign"] or literal[0].strip("`")
-    return "".join(chr(_APART + ord(sign)) if "!" <= sign <= "~" and not sign.isalnum() else sign for sign in signs)

@@ -261,17 +261,16 @@ def context_problems(where: str, item: ReportEvidence, document: Document) -> It
         elif document.text[piece.start : piece.end] != piece.text:
             yield failed(at, "is not what stands there on the page")
         # Unchecked and not failed: another version of the reader may see other headings.
-        elif piece.role in _LEADS and not any(_same(piece, other) for other in today):
+        elif piece.role in _LEADS and not any(
+            other.role is piece.role and (other.start == piece.start or other.text.startswith(piece.text))
+            for other in today
+        ):
             yield unchecked(at, f"is no {piece.role.value.replace('_', ' ')} of the quote as this version reads pages")
 
 
 def verdict_printed(text: str) -> VerdictStatus:
     """The verdict that a printed sentence carries."""
     return VerdictStatus.PARTIAL if text.endswith(PARTIAL_MARK) else VerdictStatus.SUPPORTED
-
-
-def _same(one: ContextPiece, other: ContextPiece) -> bool:
-    return one.role is other.role and (one.start == other.start or other.text.startswith(one.text))
 
 
 def _supporting(claims: Sequence[ReportClaim]) -> list[ReportEvidence]:

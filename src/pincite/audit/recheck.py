@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -251,27 +252,23 @@ async def _page(
     reference: Reference, fetch: Fetch, hashes: Mapping[str, str]
 ) -> tuple[RecheckedPage, FetchResult | None]:
     url = reference.fetched_url or reference.url
-    before = reference.snapshot_id
+    page = RecheckedPage(reference.n, url, PageState.COULD_NOT_CHECK, before=reference.snapshot_id)
     try:
         with anyio.fail_after(DEADLINE_S):
             # Past the cache: what was read an hour ago says nothing of today.
             result = await fetch.fetch(FetchRequest(url=url, force_refresh=True))
     except TimeoutError:
-        reason = f"no answer within {DEADLINE_S:.0f} s"
-        return RecheckedPage(reference.n, url, PageState.COULD_NOT_CHECK, reason, before=before), None
+        return replace(page, reason=f"no answer within {DEADLINE_S:.0f} s"), None
     except DeadLink as error:
-        return RecheckedPage(reference.n, url, PageState.GONE, error.message, before=before), None
+        return replace(page, state=PageState.GONE, reason=error.message), None
     except (InvalidUrl, NotFound, PolicyRefusal, RemoteError, ProviderError, BudgetExhausted) as error:
         # anything else is this machine's trouble, not the page's
-        return RecheckedPage(reference.n, url, PageState.COULD_NOT_CHECK, error.message, before=before), None
+        return replace(page, reason=error.message), None
     # By the page's identity: a new tracking parameter or a slash is no move.
     moved = address_key(result.final_url) != address_key(url)
-    same = hashes.get(before) == result.snapshot.body_sha256
+    same = hashes.get(reference.snapshot_id) == result.snapshot.body_sha256
     state = PageState.MOVED if moved else PageState.UNCHANGED if same else PageState.CHANGED
-    page = RecheckedPage(
-        reference.n, url, state, final_url=result.final_url, before=before, snapshot_id=result.snapshot_id
-    )
-    return page, result
+    return replace(page, state=state, final_url=result.final_url, snapshot_id=result.snapshot_id), result
 
 
 @dataclass(frozen=True, slots=True)
