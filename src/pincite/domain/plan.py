@@ -210,15 +210,10 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Claims proposed for one sub-question, best first, and what is missing.
-
-    `best_url` and `best_score` tell how well the best passage covers the sub-question (0-1), claim or not.
-    """
+    """Claims proposed for one sub-question, best first, and what is missing."""
 
     claims: tuple[Claim, ...] = ()
     gaps: tuple[Gap, ...] = ()
-    best_score: float = 0.0
-    best_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from pincite.domain.citation import cut_on_word, normalize_citation
 from pincite.domain.evidence import (
-    ContextPiece,
     Evidence,
     Proof,
     RecordedJudgement,
@@ -130,8 +129,11 @@ def assemble(task: Task, progress: Progress, metadata: ReportMetadata, content: 
     pages = {page.url: page for page in progress.pages}
     progress = replace(progress, conflicts=conflicts_once(progress.conflicts, progress.claims, pages))
     used = _used(content, progress.conflicts, progress.claims)
-    numbers, references = _number(content, pages)
-    gaps, capped = _gaps(progress, content), _capped(progress)
+    references = _references(content, pages)
+    numbers = {reference.url: reference.n for reference in references}
+    gaps = _gaps(progress, content)
+    higher = f"more may be found with a higher cap on {progress.capped_by}"
+    capped = (ReportGap("", higher),) if progress.capped_by else ()
     coverage = _coverage(tuple(used.values()), metadata.wanted_share)
     said = _Wording(pages, numbers, frozenset(coverage.below), content.code_names)
     sections = sections_once(map(said.section, content.sections))
@@ -158,9 +160,7 @@ def assemble(task: Task, progress: Progress, metadata: ReportMetadata, content: 
         constraints=task.constraints,
         conflicts=_conflicts(progress.conflicts, claims),
         gaps=(*gaps, *capped),
-        leads=tuple(ReportLead(lead.title, lead.url, lead.snippet, lead.reason, lead.about) for lead in progress.leads)[
-            :_MAX_LEADS
-        ],
+        leads=tuple(ReportLead(x.title, x.url, x.snippet, x.reason, x.about) for x in progress.leads[:_MAX_LEADS]),
         rejected_claims=(
             *(
                 RejectedClaim(item.claim.text, item.verdict.status, "; ".join(item.verdict.reasons), item.beyond)
@@ -203,20 +203,17 @@ def reference_numbers(content: Content) -> dict[str, int]:
     return {url: number for number, url in enumerate(urls, start=1)}
 
 
-def _number(content: Content, pages: dict[str, ReadPage]) -> tuple[dict[str, int], tuple[Reference, ...]]:
-    """Reference numbers by page in the order of the text, and the list itself."""
-    numbers: dict[str, int] = {}
-    references: list[Reference] = []
-    for item in content.printed():
-        for evidence in _backing(item):
-            if evidence.url not in numbers:
-                numbers[evidence.url] = len(numbers) + 1
-                references.append(_reference(numbers[evidence.url], pages[evidence.url], evidence))
-    return numbers, tuple(references)
-
-
 def _backing(item: VerifiedClaim) -> Iterable[Evidence]:
     return (evidence for evidence in item.claim.evidence if evidence.relation is not Relation.CONTRADICTS)
+
+
+def _references(content: Content, pages: dict[str, ReadPage]) -> tuple[Reference, ...]:
+    """The reference list in the order of the text, each page with the passage that is cited first."""
+    first: dict[str, Evidence] = {}
+    for item in content.printed():
+        for evidence in _backing(item):
+            first.setdefault(evidence.url, evidence)
+    return tuple(_reference(n, pages[url], evidence) for n, (url, evidence) in enumerate(first.items(), start=1))
 
 
 def _reference(n: int, page: ReadPage, evidence: Evidence) -> Reference:
@@ -301,14 +298,13 @@ class _Wording:
             self.sentence(line, part.kind, is_code=index in code) for index, line in enumerate(part.lines)
         )
         cited = tuple(dict.fromkeys(n for s in sentences for n in s.references))
-        blocks = tuple(map(self._with_code, part.blocks))
-        return Section(part.heading or CLOSING_HEADINGS[part.kind], sentences, cited, part.kind, blocks)
-
-    def _with_code(self, block: ReportBlock) -> ReportBlock:
-        """The block with the code names that its header and its rows have."""
-        names, code = (*block.header, *block.rows), (*block.code, *self.code_names)
-        found = [name[slice(*span)] for name in names for span in names_in(name, code)]
-        return replace(block, code=tuple(dict.fromkeys(found))) if found else block
+        blocks: list[ReportBlock] = []
+        for block in part.blocks:
+            # The code names that its header and its rows have.
+            names, known = (*block.header, *block.rows), (*block.code, *self.code_names)
+            found = [name[slice(*span)] for name in names for span in names_in(name, known)]
+            blocks.append(replace(block, code=tuple(dict.fromkeys(found))) if found else block)
+        return Section(part.heading or CLOSING_HEADINGS[part.kind], sentences, cited, part.kind, tuple(blocks))
 
 
 def _coverage(items: Sequence[VerifiedClaim], wanted_share: float | None) -> Coverage:
@@ -320,11 +316,13 @@ def _coverage(items: Sequence[VerifiedClaim], wanted_share: float | None) -> Cov
 
 
 def _report_evidence(evidence: Evidence, numbers: dict[str, int], pages: dict[str, ReadPage]) -> ReportEvidence:
-    quote = evidence.quote
-    link = evidence.fragment_url
-    if not link and evidence.url.startswith(("http://", "https://")) and evidence.url in pages:
+    quote, link, context = evidence.quote, evidence.fragment_url, evidence.context
+    page = pages[evidence.url].document if evidence.url in pages else None
+    if page is not None and not link and evidence.url.startswith(("http://", "https://")):
         # It opens the page at the passage; empty where the same words stand there twice.
-        link = fragment_url(evidence.url, pages[evidence.url].document.text, quote.start, quote.end)
+        link = fragment_url(evidence.url, page.text, quote.start, quote.end)
+    if page is not None and not context and page.document_id == quote.document_id:
+        context = context_of(page, quote.start, quote.end)
     return ReportEvidence(
         document_id=quote.document_id,
         snapshot_id=evidence.snapshot_id,
@@ -338,15 +336,8 @@ def _report_evidence(evidence: Evidence, numbers: dict[str, int], pages: dict[st
         relation=evidence.relation,
         fragment_url=link,
         reference_n=numbers.get(evidence.url),
-        context=evidence.context or _context(evidence, pages),
+        context=context,
     )
-
-
-def _context(evidence: Evidence, pages: dict[str, ReadPage]) -> tuple[ContextPiece, ...]:
-    """What stands beside the quote on its page, where the page was read in this run."""
-    if evidence.url not in pages or pages[evidence.url].document.document_id != evidence.quote.document_id:
-        return ()
-    return context_of(pages[evidence.url].document, evidence.quote.start, evidence.quote.end)
 
 
 def _claim(item: VerifiedClaim, said: _Wording, pages: dict[str, ReadPage]) -> ReportClaim:
@@ -370,15 +361,11 @@ def _claim(item: VerifiedClaim, said: _Wording, pages: dict[str, ReadPage]) -> R
 
 
 def _conflicts(conflicts: Sequence[Conflict], claims: Sequence[ReportClaim]) -> tuple[ReportConflict, ...]:
-    known = {claim.id: claim for claim in claims}
+    known = {claim.id: claim.evidence for claim in claims}
     made = []
     for conflict in conflicts:
         sides = tuple(
-            ReportConflictSide(
-                side.statement,
-                side.independent_sources,
-                known[side.claim_id].evidence if side.claim_id in known else (),
-            )
+            ReportConflictSide(side.statement, side.independent_sources, known.get(side.claim_id, ()))
             for side in conflict.sides
         )
         if conflict.premise:
@@ -389,18 +376,14 @@ def _conflicts(conflicts: Sequence[Conflict], claims: Sequence[ReportClaim]) -> 
 
 
 def _gaps(progress: Progress, content: Content) -> tuple[ReportGap, ...]:
-    gaps = (*progress.gaps, *content.gaps)
+    """The gaps with the queries that were sent for them: a plan may have more."""
     tried = {part.text: tuple(query.text for query in part.queries) for part in progress.plan.sub_questions}
-    queries = (gap.queries or tried.get(gap.sub_question, ()) for gap in gaps)
-    sent = (tuple(query for query in planned if was_asked(query, progress)) for planned in queries)
-    return tuple(ReportGap(gap.sub_question, gap.reason, asked) for gap, asked in zip(gaps, sent, strict=True))
-
-
-def _capped(progress: Progress) -> tuple[ReportGap, ...]:
-    """That a cap ended the search for more."""
-    if not progress.capped_by:
-        return ()
-    return (ReportGap("", f"more may be found with a higher cap on {progress.capped_by}"),)
+    made = []
+    for gap in (*progress.gaps, *content.gaps):
+        planned = gap.queries or tried.get(gap.sub_question, ())
+        sent = tuple(query for query in planned if was_asked(query, progress))
+        made.append(ReportGap(gap.sub_question, gap.reason, sent))
+    return tuple(made)
 
 
 def _status(content: Content, gaps: Sequence[ReportGap], progress: Progress) -> ReportStatus:

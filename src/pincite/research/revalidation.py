@@ -26,7 +26,7 @@ from pincite.domain.evidence import (
     VerdictStatus,
     VerifiedClaim,
 )
-from pincite.domain.fetch import FetchRequest, FetchResult, Hosted
+from pincite.domain.fetch import FetchRequest, Hosted
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import claim_id
 from pincite.domain.page import Document
@@ -132,12 +132,13 @@ class Revalidation:
         found = await anyio.to_thread.run_sync(_support_left, progress, looks)
         # It lost pages and has others, or was judged by passages that stand elsewhere now.
         asked = [
-            (left, _statement(left))
+            left
             for left in found
             if bool(left.passages) and (bool(left.lost) or (left.moved and left.item.proof is Proof.ENTAILED))
         ]
-        proven = await prove([statement for _, statement in asked], self._judge, at=self._at)
-        again = {left.item.claim.claim_id: result for (left, _), result in zip(asked, proven, strict=True)}
+        statements = [Statement(left.item.claim.text, left.passages, left.texts) for left in asked]
+        proven = await prove(statements, self._judge, at=self._at)
+        again = {left.item.claim.claim_id: result for left, result in zip(asked, proven, strict=True)}
         claims = _each_once(found, [_settled(left, again.get(left.item.claim.claim_id), looks) for left in found])
         return _progress_with(progress, claims, looks)
 
@@ -177,7 +178,7 @@ class Revalidation:
                 except PinciteError as error:
                     error.spent = Usage(web_requests=sent.used)
                     raise
-            fresh.append(_read(page, got))
+            fresh.append(replace(page, snapshot=got.snapshot, document=got.document, stale=False))
             return Outcome(page_record(got), Usage(web_requests=sent.used, size_bytes=got.info.size_bytes))
 
         asked: dict[str, Json] = {"url": url, "snapshot_id": page.snapshot.snapshot_id, "attempt": attempt}
@@ -191,20 +192,14 @@ class Revalidation:
         return replace(page, snapshot=snapshot, document=document, stale=False)
 
     async def _emit(self, page: ReadPage, look: _Look) -> None:
-        data: dict[str, Json] = {"url": page.url, "outcome": _outcome(page, look), "reason": look.reason}
+        outcome = "gone" if look.gone else "unresolved"
+        if look.page is not None:
+            same = look.page.document.document_id == page.document.document_id
+            outcome = "unchanged" if same else "changed"
+        data: dict[str, Json] = {"url": page.url, "outcome": outcome, "reason": look.reason}
         if look.page is not None:
             data["snapshot_id"] = look.page.snapshot.snapshot_id
         await self._events.emit(EventType.PAGE_REVALIDATED, data)
-
-
-def _outcome(page: ReadPage, look: _Look) -> str:
-    if look.page is None:
-        return "gone" if look.gone else "unresolved"
-    return "unchanged" if look.page.document.document_id == page.document.document_id else "changed"
-
-
-def _read(page: ReadPage, got: FetchResult) -> ReadPage:
-    return replace(page, snapshot=got.snapshot, document=got.document, stale=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,16 +234,13 @@ def _support_left(progress: Progress, looks: Mapping[str, _Look]) -> tuple[_Left
     )
 
 
-def _statement(left: _Left) -> Statement:
-    return Statement(left.item.claim.text, left.passages, left.texts)
-
-
 def _progress_with(progress: Progress, claims: tuple[VerifiedClaim, ...], looks: Mapping[str, _Look]) -> Progress:
     """Progress with what the looks found: pages, claims, conflicts, leads."""
     before = {page.url: page for page in progress.pages}
     # A page that still carries a quote from its old capture stays as it was captured.
     kept = {e.snapshot_id for item in claims for e in item.claim.evidence}
-    pages = tuple(_now(page, looks, kept) for page in progress.pages)
+    now = {url: look.page for url, look in looks.items() if look.page is not None}
+    pages = tuple(page if page.snapshot.snapshot_id in kept else now.get(page.url, page) for page in progress.pages)
     holding = {item.claim.claim_id for item in claims if item.printable}
     fell = {item.claim.claim_id for item in progress.claims if item.printable} - holding
     gone = [(before[url], look) for url, look in looks.items() if look.gone]
@@ -264,13 +256,6 @@ def _progress_with(progress: Progress, claims: tuple[VerifiedClaim, ...], looks:
         ),
         leads=(*progress.leads, *leads),
     )
-
-
-def _now(page: ReadPage, looks: Mapping[str, _Look], kept: set[str]) -> ReadPage:
-    look = looks.get(page.url)
-    if look is None or look.page is None or page.snapshot.snapshot_id in kept:
-        return page
-    return look.page
 
 
 def _stood(
@@ -348,23 +333,17 @@ def _sources_left(item: VerifiedClaim, evidence: Sequence[Evidence]) -> int:
 
 def _each_once(found: Sequence[_Left], claims: Sequence[VerifiedClaim]) -> tuple[VerifiedClaim, ...]:
     """The claims; one that was put in a page's own words is left to another that says just that."""
-    restated = {
-        n for n, (left, item) in enumerate(zip(found, claims, strict=True)) if _words(left.item) != _words(item)
-    }
-    told = {_words(item) for n, item in enumerate(claims) if item.printable and n not in restated}
+    before, texts = [left.item.claim.text for left in found], [item.claim.text for item in claims]
+    told = {now for then, now, item in zip(before, texts, claims, strict=True) if item.printable and then == now}
     kept: list[VerifiedClaim] = []
-    for number, item in enumerate(claims):
-        if number in restated and item.printable and _words(item) in told:
+    for then, now, item in zip(before, texts, claims, strict=True):
+        if then != now and item.printable and now in told:
             reasons = (*item.verdict.reasons, "what is left of it is told by another claim")
             kept.append(replace(item, verdict=replace(item.verdict, status=VerdictStatus.UNSUPPORTED, reasons=reasons)))
             continue
-        told.add(_words(item))
+        told.add(now)
         kept.append(item)
     return tuple(kept)
-
-
-def _words(item: VerifiedClaim) -> str:
-    return item.claim.text
 
 
 def _restated(left: _Left) -> VerifiedClaim | None:

@@ -149,9 +149,12 @@ class _Reader:
         if format_ is not None and format_ not in _FORMATS:
             raise _unsupported(path, f"the format {format_!r}", "Known: date; leave it out for other texts.")
         pattern = node.get("pattern")
-        # Refused before the run starts: at the first value the search for it would be paid for already.
-        if isinstance(pattern, str) and not _compiles(pattern):
-            raise _unsupported(path, f"the pattern {pattern!r}")
+        if isinstance(pattern, str):
+            # Refused before the run starts: at the first value the search for it would be paid for already.
+            try:
+                re.compile(pattern)
+            except re.error:
+                raise _unsupported(path, f"the pattern {pattern!r}") from None
         given = node.get("enum", [node["const"]] if "const" in node else [])
         # Null among the choices only says that there may be no value, which is so of every field.
         choices = tuple(choice for choice in given if choice is not None) if isinstance(given, list) else ()
@@ -239,14 +242,6 @@ def _type_of(node: Node) -> Json:
     kinds = {bool: "boolean", int: "integer", float: "number", str: "string"}
     found = {kinds.get(type(value)) for value in given if value is not None} if isinstance(given, list) else set()
     return found.pop() if len(found) == 1 else None
-
-
-def _compiles(pattern: str) -> bool:
-    try:
-        re.compile(pattern)
-    except re.error:
-        return False
-    return True
 
 
 def _unsupported(path: tuple[str, ...], what: str, hint: str = "") -> InvalidInput:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Final
 
 from pincite.domain.budget import DEADLINES_S, Budget
-from pincite.domain.evidence import Claim, Evidence
+from pincite.domain.evidence import Claim
 from pincite.domain.frozen import dataclass
 from pincite.domain.page import Document
 from pincite.domain.plan import Analysis, Conflict, Gap, Lead, Progress, Reading, ReadPage, Verification
@@ -194,11 +194,11 @@ def within_quotable(claims: Iterable[Claim], pages: Sequence[ReadPage]) -> tuple
     limits = {page.snapshot.snapshot_id: page.snapshot.quotable_chars for page in pages}
     kept = []
     for claim in claims:
-        allowed = tuple(item for item in claim.evidence if _may_quote(item, limits.get(item.snapshot_id)))
+        allowed = tuple(
+            item
+            for item in claim.evidence
+            if (limit := limits.get(item.snapshot_id)) is None or len(item.quote.text) <= limit
+        )
         if allowed or not claim.evidence:
             kept.append(claim if len(allowed) == len(claim.evidence) else replace(claim, evidence=allowed))
     return tuple(kept)
-
-
-def _may_quote(item: Evidence, limit: int | None) -> bool:
-    return limit is None or len(item.quote.text) <= limit

@@ -1,6 +1,6 @@
 """Part of a question and pages to excerpts: ranks passages, keeps the best that add something, says what is missing."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -91,8 +91,7 @@ class ExtractiveAnalyst:
         found = self._found(part, progress, most)
         claims = self._claims(found, part, progress, min(_MOST_WORDS[length], room_for(length, parts)))
         gap = _gap(part, found, claims, len(progress.pages), queries)
-        best = found.chosen[0].source.url if found.chosen else ""
-        return Analysis(claims, () if gap is None else (gap,), found.likelihood, best)
+        return Analysis(claims, () if gap is None else (gap,))
 
     def _found(self, part: SubQuestion, progress: Progress, most: int) -> _Found:
         """The passages to print, most likely first, each adding something to those before it."""
@@ -162,23 +161,24 @@ class ExtractiveAnalyst:
                 ]
                 fresh = {claim.claim_id: claim for claim in claims if claim.claim_id not in made}
                 made.update(fresh)
-                told += _openers(excerpt, page, claims)
+                # What could open an answer; not one of several steps, which stand together below.
+                if excerpt.form is not NoteForm.STEP:
+                    told += [
+                        (near, claim.claim_id, excerpt.passage)
+                        for unit, near, claim in zip(excerpt.units, excerpt.nearness, claims, strict=True)
+                        if not is_flagged(claim.text) and stands_alone(page.document, unit)
+                    ]
         if not found.is_here:
             return tuple(made.values())
-        direct = _direct(told, _direct_of(part, progress))
-        return (*with_direct(tuple(made.values()), direct), *_around(found, part, pages, frozenset(made)))
+        # What is said of one side answers no comparison.
+        alone = len(progress.plan.sub_questions) == 1 or bool(sides_of(part.text))
+        most = 0 if _comparison_of(part, progress) is not None else _DIRECT if alone else 1
+        return (*with_direct(tuple(made.values()), _direct(told, most)), *_around(found, part, pages, frozenset(made)))
 
 
 def _comparison_of(part: SubQuestion, progress: Progress) -> SubQuestion | None:
     """The comparison that this part is a side of: alone "a list" is no question, beside a tuple it is."""
     return next((other for other in progress.plan.sub_questions if part.text in sides_of(other.text)), None)
-
-
-def _direct_of(part: SubQuestion, progress: Progress) -> int:
-    """Of how many sentences the short answer takes from a part: what is said of one side answers no comparison."""
-    if _comparison_of(part, progress) is not None:
-        return 0
-    return _DIRECT if len(progress.plan.sub_questions) == 1 or sides_of(part.text) else 1
 
 
 def _by_place(shown: Sequence[tuple[Excerpt, ...]]) -> list[tuple[Excerpt, ...]]:
@@ -234,14 +234,6 @@ def _worth(passage: RankedPassage, chosen: Sequence[RankedPassage]) -> float:
     return passage.likelihood * (1 - _SAID_ALREADY * max(said, 0.0) ** 2)
 
 
-def _openers(excerpt: Excerpt, page: ReadPage, claims: Sequence[Claim]) -> Iterator[tuple[float, str, RankedPassage]]:
-    """The sentences that could open an answer, with how near they are to the question."""
-    for unit, near, claim in zip(excerpt.units, excerpt.nearness, claims, strict=True):
-        # Not one of several steps, which stand together below.
-        if excerpt.form is not NoteForm.STEP and not is_flagged(claim.text) and stands_alone(page.document, unit):
-            yield near, claim.claim_id, excerpt.passage
-
-
 def _direct(told: Sequence[tuple[float, str, RankedPassage]], most: int) -> tuple[str, ...]:
     """The sentences nearest to the question, the nearest first, at most so many and one of each passage."""
     nearest = sorted(told, key=lambda opener: -opener[0])
@@ -258,12 +250,8 @@ def _missing(text: str, pages: Sequence[ReadPage]) -> tuple[str, ...]:
     exact = dict.fromkeys(
         word for word in named if word.startswith("--") or (word.replace("_", "").isalnum() and is_identifier(word))
     )
-    texts = [_text_of(page) for page in pages] if exact else []
+    texts = [f"{p.url}\n{p.document.title}\n{p.document.text}".lower() for p in pages] if exact else []
     return tuple(word for word in exact if not any(word.lower() in page for page in texts))
-
-
-def _text_of(page: ReadPage) -> str:
-    return f"{page.url}\n{page.document.title}\n{page.document.text}".lower()
 
 
 def _gap(part: SubQuestion, found: _Found, claims: Sequence[Claim], pages: int, queries: tuple[str, ...]) -> Gap | None:

@@ -44,12 +44,10 @@ class _Read:
     def shared(self, other: "_Read") -> float:
         return len(self.words & other.words) / (len(self.words | other.words) or 1)
 
-    def contained(self, other: "_Read") -> float:
-        return len(self.words & other.words) / (min(len(self.words), len(other.words)) or 1)
-
     def worded_like(self, other: "_Read") -> bool:
         """Whether the words beside the figures are the same, near enough for other figures to exclude each other."""
-        return self.shared(other) >= _SAME_WORDS and self.contained(other) >= _CONTAINED_WORDS
+        contained = len(self.words & other.words) / (min(len(self.words), len(other.words)) or 1)
+        return self.shared(other) >= _SAME_WORDS and contained >= _CONTAINED_WORDS
 
 
 def conflicts_between(checked: Sequence[VerifiedClaim], pages: Mapping[str, ReadPage]) -> list[Conflict]:
@@ -76,13 +74,10 @@ def _labels(item: VerifiedClaim, pages: Mapping[str, ReadPage]) -> frozenset[str
     labels = {match.group(): match[2] for match in _LABEL.finditer(" ".join(item.claim.standing.split()))}
     read = [pages[evidence.url].document for evidence in item.claim.evidence if evidence.url in pages] if labels else []
     begins = {" ".join(block.text[:_LABEL_CHARS].split()) for document in read for block in document.blocks}
-    there = (number for label, number in labels.items() if any(_begins_with(text, label) for text in begins))
+    # A caption or heading of that name, and none with a longer number.
+    starts = {number: re.compile(rf"{re.escape(label)}(?!\.?\d)") for label, number in labels.items()}
+    there = (number for number, start in starts.items() if any(map(start.match, begins)))
     return frozenset(term for number in there for term in key_terms(number))
-
-
-def _begins_with(text: str, label: str) -> bool:
-    """Whether a caption or heading is that of the label, and not of one with a longer number."""
-    return text.startswith(label) and not re.match(r"\.?\d", text[len(label) :])
 
 
 def _figure_groups(read: Sequence[_Read], versions: Versions) -> list[list[_Read]]:

@@ -141,13 +141,9 @@ def claims_of(excerpt: Excerpt, page: ReadPage, part: str, group: str, confidenc
     made = []
     for unit in excerpt.units:
         raw = page.document.as_shown(unit.start, unit.end)
-        text = (
-            raw
-            if excerpt.form is NoteForm.STATEMENT
-            and "\n" in raw
-            and page.document.blocks[page.document.block_at(unit.start)].kind is BlockKind.CODE
-            else _line(raw)
-        )
+        block = page.document.blocks[page.document.block_at(unit.start)]
+        is_code = excerpt.form is NoteForm.STATEMENT and block.kind is BlockKind.CODE and "\n" in raw
+        text = raw if is_code else " ".join(raw.split())
         evidence = Evidence(
             page.document.quote(unit.start, unit.end),
             page.snapshot.snapshot_id,
@@ -292,10 +288,6 @@ def _code(passage: RankedPassage, index: int, nearness: float) -> tuple[Excerpt,
 def points_back(document: Document, unit: Span) -> bool:
     """Whether a sentence needs the one before it."""
     return antecedent_of(document, unit.start, unit.end) is not None
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def with_direct(claims: Sequence[Claim], direct: Sequence[str]) -> tuple[Claim, ...]:

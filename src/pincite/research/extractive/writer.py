@@ -101,7 +101,10 @@ def content(task: Task, progress: Progress) -> Content:
     printed: set[tuple[str, int]] = set()
     for part in parts:
         items = [i for i in printable if i.claim.sub_question == part.text and not i.unresolved]
-        items = [first[_place(item)] for item in _not_printed(items, printed)]
+        # What no part before has printed; nothing where its excerpts stand above already.
+        fresh = [item for item in items if not item.claim.group or _place(item) not in printed]
+        printed.update(map(_place, items))
+        items = [first[_place(item)] for item in fresh]
         if items:
             heading = part.heading or part.text if len(parts) > 1 else FROM_SOURCES
             if status[part.text].status is PartStatus.NOT_HERE:
@@ -216,13 +219,6 @@ def _is_here(item: VerifiedClaim, status: Mapping[str, ReportPart]) -> bool:
     """Whether it belongs to a part that is answered, at least partly."""
     part = status.get(item.claim.sub_question)
     return part is not None and part.status is not PartStatus.NOT_HERE
-
-
-def _not_printed(items: Sequence[VerifiedClaim], printed: set[tuple[str, int]]) -> list[VerifiedClaim]:
-    """The claims whose passages no part before has printed; none where its excerpts stand above already."""
-    fresh = [item for item in items if not item.claim.group or _place(item) not in printed]
-    printed.update(map(_place, items))
-    return fresh
 
 
 def _place(item: VerifiedClaim) -> tuple[str, int]:

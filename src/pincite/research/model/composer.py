@@ -69,7 +69,7 @@ class Composer:
         if not claims and not self._manuscript.claims:
             reason = "no page could be read" if not progress.pages else "no sure answer found in the pages read"
             return Analysis(gaps=(Gap(sub_question.text, reason, queries),))
-        return Analysis(claims, (), claims[0].confidence if claims else 0.0)
+        return Analysis(claims)
 
     async def _compose(self, task: Task, progress: Progress) -> None:
         """One call for what is new in this round: everything in the first, what was missing in others."""
