@@ -7,7 +7,7 @@ opened is closed when the block ends. Blocking versions are in `pincite.sync`.
 # Read by type checkers alone, or where a run begins: who fetches a page loads nothing of research.
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,47 +15,32 @@ from typing import TYPE_CHECKING, Any, cast
 import anyio
 import anyio.to_thread
 
-from pincite.archive import Archive
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import InvalidInput, NotFound
 from pincite.domain.events import Event
-from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import new_request_id, new_run_id
 from pincite.domain.records import RunRecord
-from pincite.domain.search import Query
+from pincite.services import Services
 from pincite.settings import Settings, load_settings
-from pincite.wiring.fetching import paid_for, scrape_usd
-from pincite.wiring.searching import lane_of
+from pincite.wiring.models import model_not_set
 from pincite.wiring.sources import resolve_sources
 
 if TYPE_CHECKING:
-    from pincite.audit.findings import Audit
-    from pincite.audit.recheck import Recheck
     from pincite.domain.events import Json, RunStatus
-    from pincite.domain.evidence import Verdict
     from pincite.domain.library import IndexReport
     from pincite.domain.plan import SubQuestion
     from pincite.domain.records import QueueCounts
     from pincite.domain.report import Report
-    from pincite.domain.requests import ResearchRequest, SearchRequest
-    from pincite.domain.search import SearchResponse
+    from pincite.domain.requests import ResearchRequest
     from pincite.execution import Execution, OnEvent
-    from pincite.ports import Judge, Ledger, ModelCalls
+    from pincite.ports import Judge, ModelCalls
     from pincite.research.model.estimate import Estimate
     from pincite.research.model.sentences import SentenceProver
     from pincite.research.summary import Summarised
-    from pincite.search.intent import RetrievalContext
     from pincite.search.spending import Spending
-    from pincite.wiring.observing import Note
     from pincite.wiring.run_settings import RunEstimate
     from pincite.wiring.server import ServerServices
-
-# States of the cache in which somebody outside was asked.
-ASKED = frozenset({"off", "miss", "revalidated"})
-
-# What is shown of a file when nothing is asked for.
-WHOLE = FetchRequest("")
 
 # Events a slow reader of `research_events` may lag behind before the run waits for it.
 EVENT_BUFFER = 256
@@ -78,7 +63,7 @@ INTERACTIVE_PRIORITY = 10
 BATCH_PRIORITY = 0
 
 
-class Engine(Archive):
+class Engine(Services):
     """One Pincite with its settings, database and connections.
 
     Args:
@@ -108,161 +93,6 @@ class Engine(Archive):
         from pincite.execution import Execution
 
         return Execution(self._parts, self.settings)
-
-    # ---- the three services ----
-
-    async def search(
-        self,
-        query: str | Query | SearchRequest,
-        *,
-        context: RetrievalContext | float | None = None,
-        lane: str | None = None,
-        spending: Spending | None = None,
-    ) -> SearchResponse:
-        """Results of the sources in the settings. Within their cap on dollars.
-
-        Args:
-            query: what to look for; a request also says the lane, the confidence and the dollars at most.
-            context: what the caller's own retrieval came to, or only how sure it is, 0 to 1. The gate may then find
-                that no web is needed: cached results come back, perhaps none, with the reason in `info`.
-            lane: who goes first at the engines' limits; the setting `lane` when None.
-            spending: whose money it is, when not this engine's.
-
-        Errors: InvalidInput, InvalidTopic, LibraryNotFound, SearchProviderUnavailable, BudgetExhausted.
-        """
-        from pincite.domain.requests import SearchRequest
-        from pincite.runtime.limiter import LANES
-        from pincite.search.intent import RetrievalContext
-        from pincite.search.spending import capped
-
-        cap = None
-        if isinstance(query, SearchRequest):
-            lane, context, cap = (
-                lane or query.lane,
-                query.confidence if context is None else context,
-                query.cost_cap(),
-            )
-            query = query.asked()
-        if lane is not None and lane not in LANES:
-            raise InvalidInput(f"there is no lane {lane!r}", hint=f"Known: {', '.join(LANES)}.")
-        if isinstance(context, int | float):
-            context = RetrievalContext(context)
-        if context is not None and not 0 <= context.confidence <= 1:
-            raise InvalidInput(f"a confidence is 0 to 1, not {context.confidence}", reason="confidence")
-        asked = Query(query) if isinstance(query, str) else query
-        with self._parts.log.noted("search", to_json(asked)) as note:
-            search = await self._parts.search()
-            found = await search.search(
-                asked,
-                priority=lane_of(self.settings) if lane is None else LANES[lane],
-                spending=capped(spending or self._parts.account, cap),
-                context=context,
-            )
-            note.cost_usd = found.info.cost_usd
-            note.outcome = _outcome(found.info.cache)
-        return found
-
-    async def explain_search(self, query: str | Query) -> tuple[str, ...]:
-        """The order in which the engines would be asked now and why, one line each. Calls nothing."""
-        search = await self._parts.search()
-        return await search.explain(Query(query) if isinstance(query, str) else query)
-
-    async def fetch(self, request: str | FetchRequest, *, spending: Spending | None = None) -> FetchResult:
-        """One page, vetted, read and stored. `spending`: whose money it is, when not this engine's.
-
-        Errors: Every policy and remote error of docs/errors.md.
-        """
-        asked = FetchRequest(request) if isinstance(request, str) else request
-        with self._parts.log.noted("fetch", {"url": asked.url}) as note:
-            account, price = spending or self._parts.account, scrape_usd(self.settings)
-            page = await paid_for(asked, await self._parts.fetch(), account, price)
-            note.outcome = _outcome(page.info.cache)
-            return await self._finished_page(asked, page, note, spending)
-
-    async def parse(
-        self, data: bytes, *, name: str = "", content_type: str = "", request: FetchRequest = WHOLE
-    ) -> FetchResult:
-        """A file that you have at hand, read as a page is: the same extractors, in the same sandbox, stored the same.
-
-        Args:
-            data: the file: HTML, PDF, an office document, mail, text, ...
-            name: what it is called; its suffix tells the kind where nothing else does.
-            content_type: what it is, if you know.
-            request: which window of it, and how it is written; its URL is not looked at.
-
-        Errors: InvalidInput (`file_empty`), TooLarge, UnsupportedContentType, ParseError, EmptyContent.
-        """
-        with self._parts.log.noted("parse", {"name": name, "size_bytes": len(data)}) as note:
-            page = await self._parts.given(data, request, name=name, content_type=content_type)
-            return await self._finished_page(request, page, note)
-
-    async def _finished_page(
-        self, request: FetchRequest, page: FetchResult, note: Note, spending: Spending | None = None
-    ) -> FetchResult:
-        """The page, cut back to what may be stored; written as Markdown by a model where the request asks for it."""
-        await self._parts.settle_page(page.snapshot)
-        if request.markdown == "model":
-            page = await self._parts.written_by_model(request, page, spending)
-            note.tokens_in, note.tokens_out = page.info.tokens_in, page.info.tokens_out
-            note.cost_usd = page.info.cost_usd
-        return page
-
-    async def audit(
-        self,
-        report: str | bytes,
-        *,
-        sources: Mapping[str, str] | None = None,
-        strict: bool = False,
-        spending: Spending | None = None,
-    ) -> Audit:
-        """A verdict on every sentence of anyone's report (Markdown, text, HTML, DOCX, or an answer's JSON).
-
-        `sources` maps URLs to the text of their pages; without it they are fetched. A page that can't be had makes its
-        sentences `could_not_check`; what is in other words than its page and nobody judges is `unchecked`. `strict`:
-        partly supported sentences count as wrong. `spending`: whose money pages and judge cost, when not this engine's.
-
-        Errors: InvalidInput (empty, too large, or no report).
-        """
-        from pincite.runtime.ledger import PassingLedger
-        from pincite.wiring.fetching import Charged
-
-        with self._parts.log.noted("audit", {"length": len(report), "sources": len(sources or ())}) as note:
-            pages, ledger = Charged(self.fetch, spending), PassingLedger(self.settings.budget, spending)
-            auditor = await self._parts.auditor(pages, await self._parts.judge(ledger))
-            found = await auditor.audit(report, sources=sources, strict=strict)
-            note.cost_usd = pages.cost_usd + (await ledger.spent()).cost_usd
-        return found
-
-    async def check_claim(self, claim: str, sources: Sequence[str]) -> Verdict:
-        """The verdict on one claim against texts, as `pincite.check_claim` gives it.
-
-        The judge of the settings decides on what is not in a source's own words; without one that is `unchecked`.
-
-        Errors: InvalidSetting, ExtraNotInstalled (the judge).
-        """
-        from pincite.verification.claims import check_claim_with
-
-        return await check_claim_with(claim, sources, await self._parts.judge(), at=self._parts.clock.now())
-
-    async def judge(self, ledger: Ledger | None = None) -> Judge | None:
-        """Who judges meaning under the settings, within their caps; None where nobody does.
-
-        `ledger` says what was used, where that is asked for.
-
-        Errors: InvalidSetting, ExtraNotInstalled.
-        """
-        return await self._parts.judge(ledger)
-
-    async def recheck(self, report: Report | Json) -> Recheck:
-        """The pages and quotes of a stored report as they are today; new captures are kept beside the old.
-
-        Errors: InvalidInput (the JSON is not a report).
-        """
-        from pincite.audit.recheck import read_stored_report
-        from pincite.domain.report import Report
-
-        stored = report if isinstance(report, Report) else read_stored_report(report)
-        return await self._parts.recheck(stored, self)
 
     async def research(
         self, question: str | ResearchRequest, *, on_event: OnEvent | None = None, **asked: Any
@@ -298,9 +128,7 @@ class Engine(Archive):
         request = ResearchRequest.of(question, asked)
         calls = await self._parts.calls(PassingLedger(self.settings.budget, spending))
         if calls is None:
-            raise InvalidInput(
-                "a plan needs a language model", reason="model_not_set", hint="Set one with --llm MODEL."
-            )
+            raise model_not_set("a plan")
         planner = ModelPlanner(calls, Manuscript(), results_per_query=self.settings.results_per_query)
         task = Task(vet_question(request.question), request.constraints(), style=request.style())
         return (await planner.plan(task, Progress(round_number=1))).sub_questions
@@ -433,8 +261,6 @@ class Engine(Archive):
         infos = {role: model.info(role)[0] for role in ModelRole if model.info(role)}
         return expected(infos, self.settings.budget, self.settings.llm_source_tokens) if infos else None
 
-    # ---- runs ----
-
     async def start(
         self, question: str | ResearchRequest, *, run_options: RunOptions = DEFAULT_OPTIONS, **asked: Any
     ) -> str:
@@ -468,7 +294,7 @@ class Engine(Archive):
         models = await self._parts.models(settings)
         extra = await anyio.to_thread.run_sync(_vetted_extra, request, models is not None)
         if request.continues:
-            before = await (await self._parts.runs()).get(await self._resolve(request.continues))
+            before = await self.run(request.continues)
             task = replace(task, continues=before.run_id, background=before.question)
         now = self._parts.clock.now()
         record = RunRecord(
@@ -550,7 +376,7 @@ class Engine(Archive):
         from pincite.wiring.models import NullSink
         from pincite.wiring.run_settings import thawed_settings
 
-        record = await (await self._parts.runs()).get(await self._resolve(run_id))
+        record = await self.run(run_id)
         task = from_json(Task, record.inputs["task"])
         settings = thawed_settings(self.settings, record.inputs.get("settings"))
         research = await self._parts.research(record, task, settings, NullSink(record.run_id), from_record=True)
@@ -561,23 +387,14 @@ class Engine(Archive):
         return await self._parts.server_services()
 
 
-def _outcome(cache: str) -> str:
-    """How a call is noted in the log, by the state of the cache."""
-    return "ok" if cache in ASKED else "shared" if cache == "shared" else "cached"
-
-
 def _vetted_extra(request: ResearchRequest, has_model: bool) -> dict[str, Json]:
     """What a run keeps for its asker. Errors: InvalidInput (a schema that can't be filled, or by nobody)."""
-    extra: dict[str, Json] = {}
-    if request.metadata:
-        extra["metadata"] = dict(request.metadata)
+    extra: dict[str, Json] = {"metadata": dict(request.metadata)} if request.metadata else {}
     if request.output_schema is not None:
         from pincite.research.schema_fields import fields_of
 
         extra["output_schema"] = schema = dict(request.output_schema)
         fields_of(schema)
         if not has_model:
-            raise InvalidInput(
-                "an output schema needs a language model", reason="model_not_set", hint="Set one with --llm MODEL."
-            )
+            raise model_not_set("an output schema")
     return extra

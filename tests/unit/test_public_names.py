@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import pincite
-from pincite import archive, engine
+from pincite import archive, engine, services
 from pincite.domain import errors
 from pincite.domain.errors import PinciteError, leaves
 
-HOMES = (archive, engine)
+HOMES = (archive, engine, services)
 
 
 def methods() -> Iterator[tuple[str, Callable[..., Any]]]:

@@ -1,77 +1,18 @@
-"""What there is to set, with ranges and defaults, and how a text from the environment becomes a value."""
+"""What there is to set, with ranges and defaults."""
 
-import json
-from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import platformdirs
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
 from pincite.domain import version
 from pincite.domain.budget import Budget
+from pincite.settings.values import Names, Pairs, SecretPairs, Weights, read_table, read_tables, split_list
 
 PROFILES = ("quick", "standard", "thorough", "offline")
 Profile = Literal["quick", "standard", "thorough", "offline"]
-
-
-def _split(value: object) -> object:
-    """A text from the environment, JSON or separated by commas, as the list that the file would have."""
-    if not isinstance(value, str):
-        return value
-    if value.strip().startswith("["):
-        with suppress(ValueError):  # an IPv6 address begins so, too
-            return json.loads(value)
-    return [part.strip() for part in value.split(",") if part.strip()]
-
-
-def _table(value: object) -> object:
-    """A text from the environment, JSON or `name=value,name=value`, as the table that the file would have.
-
-    A part without `=` belongs to the value before it: `tavily=50/1,1000/60` is one limit of two parts.
-    """
-    if not isinstance(value, str):
-        return value
-    if value.lstrip().startswith("{"):
-        return _json(value)
-    found: dict[str, str] = {}
-    for part in filter(None, (part.strip() for part in value.split(","))):
-        name, equals, given = part.partition("=")
-        if equals:
-            found[name.strip()] = given.strip()
-        elif found:
-            found[next(reversed(found))] += f",{part}"
-        else:
-            raise ValueError("write name=value,name=value or JSON")
-    return found
-
-
-def _tables(value: object) -> object:
-    """As `_table`, of tables: JSON, or `name.member=value,name.member=value`."""
-    if not isinstance(value, str) or value.lstrip().startswith("{"):
-        return _table(value)
-    found: dict[str, dict[str, object]] = {}
-    for name, given in cast("dict[str, str]", _table(value)).items():
-        outer, _, member = name.rpartition(".")
-        try:
-            found.setdefault(outer, {})[member] = json.loads(given)  # true, false or a number
-        except ValueError:
-            found.setdefault(outer, {})[member] = given
-    return found
-
-
-def _json(text: str) -> object:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise ValueError(f"not JSON: {error}") from None
-
-
-Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
-Pairs = Annotated[dict[str, str], BeforeValidator(_table)]
-SecretPairs = Annotated[dict[str, SecretStr], BeforeValidator(_table)]
-Weights = Annotated[dict[str, float], BeforeValidator(_table)]
 
 
 def _key(description: str, *also: str) -> Any:  # what pydantic's own Field returns
@@ -236,7 +177,7 @@ class Settings(BaseModel):
         description="Archive that audits ask about dead addresses; about local hosts only if its base URL is set.",
     )
     allow_networks: Names = Field((), description="CIDRs of private networks that pages may be fetched from.")
-    allow_ports: Annotated[tuple[int, ...], BeforeValidator(_split)] = Field(
+    allow_ports: Annotated[tuple[int, ...], BeforeValidator(split_list)] = Field(
         (), description="Ports allowed besides 80, 443, 8000, 8080, 8443, 8888."
     )
     resolve: Names = Field((), description="Fixed addresses as HOST:PORT:ADDRESS, like curl --resolve.")
@@ -268,8 +209,8 @@ class Settings(BaseModel):
         "full",
         description="What stays of a page after its run: all; text and hash; or hashes and quotes with small windows.",
     )
-    snapshot_body_domains: Annotated[dict[str, Literal["full", "run", "excerpts"]], BeforeValidator(_table)] = Field(
-        {}, description='The same for single domains: "news.example" = "excerpts"; the strictest entry counts.'
+    snapshot_body_domains: Annotated[dict[str, Literal["full", "run", "excerpts"]], BeforeValidator(read_table)] = (
+        Field({}, description='The same for single domains: "news.example" = "excerpts"; the strictest entry counts.')
     )
 
     # ---- which pages count ----
@@ -319,7 +260,7 @@ class Settings(BaseModel):
     search_pace_usd_per_month: Decimal | None = Field(
         Decimal(40), ge=0, description="Money for searches that comes back evenly; only orders the engines, no cap."
     )
-    search_contracts: Annotated[dict[str, dict[str, float | bool | str]], BeforeValidator(_tables)] = Field(
+    search_contracts: Annotated[dict[str, dict[str, float | bool | str]], BeforeValidator(read_tables)] = Field(
         {},
         description="What your contract with an engine allows: longest_cache_s, storable, shareable, attribution.",
     )
@@ -334,7 +275,7 @@ class Settings(BaseModel):
     search_weights: Weights = Field(
         {}, description="How often engines of equal fit and price get their turn: brave = 2.0, or a key: exa#2 = 0.5."
     )
-    search_routes: Annotated[dict[str, Names], BeforeValidator(_table)] = Field(
+    search_routes: Annotated[dict[str, Names], BeforeValidator(read_table)] = Field(
         {}, description="Engines to ask first by intent (documentation, error, research, ...): best first."
     )
     search_gate_confidence: float = Field(
@@ -414,12 +355,6 @@ class Settings(BaseModel):
         """The URL of the database that machines share; None for the file of one home. It may hold a password."""
         url = self.database_url.get_secret_value() if self.database_url is not None else ""
         return url if url.startswith("postgres") else None
-
-    @property
-    def expires_anything(self) -> bool:
-        """Whether anything is kept for a time only."""
-        kept = (self.runs_keep_days, self.events_keep_days, self.captures_keep_days, self.captures_max_mb)
-        return any(bound is not None for bound in kept)
 
     @property
     def names_redis(self) -> bool:

@@ -134,9 +134,7 @@ class Batch:
         except RunFenced:
             return  # another process answers this batch, too
         except PinciteError as error:
-            if error.code in _ENDS_ALL:
-                raise
-            line = {"id": item.key, "question": item.question, "run_id": self._run_id(item), "error": error.as_dict()}
+            line = self._failed(item, error)
         await self._write(line, out, on_answer)
 
     async def _leave_to_workers(self, waiting: list[Item], out: IO[str], on_answer: OnAnswer) -> None:
@@ -146,9 +144,7 @@ class Batch:
                 run_options = RunOptions(self._run_id(item), self._name, BATCH_PRIORITY, for_workers=True)
                 run_id, status = await self._stored(item, run_options)
             except PinciteError as error:
-                if error.code in _ENDS_ALL:
-                    raise
-                await self._write({"id": item.key, "question": item.question, "error": error.as_dict()}, out, on_answer)
+                await self._write(self._failed(item, error), out, on_answer)
                 continue
             if status in _BROKEN_OFF:
                 await self._engine.queue(run_id, priority=BATCH_PRIORITY)
@@ -169,6 +165,12 @@ class Batch:
         except RunNotFound:
             await self._engine.start(item.asked, run_options=run_options)
             return run_id, RunStatus.QUEUED
+
+    def _failed(self, item: Item, error: PinciteError) -> dict[str, Any]:
+        """The line of a question that failed alone. Errors: `error`, where the next question would meet it as well."""
+        if error.code in _ENDS_ALL:
+            raise error
+        return {"id": item.key, "question": item.question, "run_id": self._run_id(item), "error": error.as_dict()}
 
     async def _line(self, item: Item, run_id: str) -> dict[str, Any]:
         view = await self._engine.view(run_id)

@@ -13,7 +13,6 @@ from pincite.domain.given import Rule, rules_of
 
 if TYPE_CHECKING:
     from pincite.domain.report import Report
-    from pincite.research.summary import Summarised
 
 Kind = TypeVar("Kind", bound=Hashable)
 
@@ -195,12 +194,3 @@ def part_json(report: "Report", part: Part) -> dict[str, Any]:
         return {"findings": to_json(report.findings(), outside=True)}
     names = ("references", "leads") if part == "sources" else ("claims",)
     return {name: to_json(getattr(report, name), outside=True) for name in names}
-
-
-def summary_json(found: "Summarised") -> dict[str, Any]:
-    """The title, and each point with the passages that state it; `mode` says whether a model wrote it."""
-    points = [
-        {"text": one.text, "url": one.url, "passages": [" ".join(quote.text.split()) for quote in one.quotes]}
-        for one in found.sentences
-    ]
-    return {"title": found.title, "mode": str(found.mode), "points": points, "dropped": found.dropped}

@@ -5,15 +5,14 @@ from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import field, replace
-from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
 
-from pincite.domain.errors import Conflict, Locked, PinciteError, RateLimited, StorageUnavailable
-from pincite.domain.events import Event, RunStatus
+from pincite.domain.errors import Conflict, PinciteError, RateLimited
+from pincite.domain.events import Event
 from pincite.domain.frozen import dataclass
 from pincite.domain.records import RunRecord
 from pincite.domain.requests import ResearchRequest
@@ -21,12 +20,9 @@ from pincite.engine import DEFAULT_OPTIONS, INTERACTIVE_PRIORITY, Engine, RunOpt
 from pincite.jobs import Engines, OpenEngine
 from pincite.runtime.concurrency import FairSlots, ResourcePool, resource_pool
 from pincite.surfaces.accounts import Account, ServerLimits
+from pincite.surfaces.following import EVENTS_AT_ONCE, follow_elsewhere, may_be_worked_on
 from pincite.surfaces.progress import Progress
 
-# How often the database is asked for events of a run that others work on: quick to an eye, cheap to a database.
-LOOK_EVERY_S: Final = 0.4
-# A run whose owner gave no sign for so long is nobody's. A worker takes over what a dead one left within 30 s.
-DEAD_AFTER_S: Final = 45.0
 # Asked for as a profile: the standard one, without a language model.
 EXTRACTIVE: Final = "extractive"
 # In this process; each holds its account's money set aside. More are for workers.
@@ -35,62 +31,9 @@ MAX_WAITING_RUNS: Final = 256
 MAX_FOLLOWERS: Final = 1000
 # A stream that hears nothing looks itself whether the run has ended: its notice may have been lost.
 LOOK_AGAIN_S: Final = 15.0
-# Events that are read ahead for a reader, however slow.
-EVENTS_AT_ONCE: Final = 100
 
 log = logging.getLogger(__name__)
 D = TypeVar("D", bound="RunManager")
-
-
-def may_be_worked_on(record: RunRecord) -> bool:
-    """Whether somebody seems to work on the run, or will."""
-    return record.status is RunStatus.RUNNING or (record.status is RunStatus.QUEUED and record.for_workers)
-
-
-async def follow_elsewhere(engine: Engine, run_id: str, on_event: Callable[[Event], None]) -> None:
-    """Call `on_event` with the events of a run that others work on, until it ends or nobody works on it any more.
-
-    A database that is away for a while is waited for.
-
-    Errors: RunNotFound, StorageUnavailable, Locked.
-    """
-    heartbeat, last, away_since_s = _Heartbeat(), 0, None
-    while True:
-        try:
-            going = heartbeat.is_alive(await engine.run(run_id))  # before the events: then the last one is among them
-            while page := await engine.events(run_id, last, EVENTS_AT_ONCE):
-                for event in page:
-                    last = event.seq
-                    on_event(event)
-            away_since_s = None
-        except (StorageUnavailable, Locked):
-            now_s = anyio.current_time()
-            away_since_s = now_s if away_since_s is None else away_since_s
-            if now_s - away_since_s > DEAD_AFTER_S:
-                raise
-            # Away is not over: the run may well go on while its database does not answer us.
-            going = True
-        if not going:
-            return
-        await anyio.sleep(LOOK_EVERY_S)
-
-
-class _Heartbeat:
-    """Whether the owner of a run is alive: it touches the run's row every second. No two clocks are compared."""
-
-    def __init__(self) -> None:
-        self._seen: datetime | None = None
-        self._since_s = 0.0
-
-    def is_alive(self, record: RunRecord) -> bool:
-        """Whether somebody works on the run, or will."""
-        if record.status is not RunStatus.RUNNING:
-            return may_be_worked_on(record)
-        now_s = anyio.current_time()
-        if record.updated_at != self._seen:
-            # A change of the row is the sign, whatever its time says: clocks of two machines differ.
-            self._seen, self._since_s = record.updated_at, now_s
-        return now_s - self._since_s < DEAD_AFTER_S
 
 
 def settings_of(profile: str | None) -> dict[str, str | None]:

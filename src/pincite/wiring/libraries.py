@@ -103,9 +103,11 @@ def _embedder(name: str, api_key: str | None) -> Embedder:
         other: Embedder = (
             EndpointEmbedder(name, api_key=api_key) if "://" in name else FolderEmbedder(Path(name).expanduser())
         )
+        # The passages that ship for `pincite eval judge`: of three manuals, on as many subjects as there are rows.
         # Vectors of most models lie near one direction; less their mean over such texts they tell subjects apart
         # (`embeddings.local`).
-        return CentredEmbedder(other, _texts_of_many_kinds())
+        rows = (resources.files("pincite.evaluation") / "statements.jsonl").read_text(encoding="utf-8").splitlines()
+        return CentredEmbedder(other, [passage for row in rows for passage in json.loads(row)["passages"]])
     made: Embedder = load(EMBEDDERS, name, "embedder")()
     return made
 
@@ -128,12 +130,6 @@ def _reranker(name: str, api_key: str | None, home: Path) -> Reranker:
         return FolderReranker(folder)
     made: Reranker = load(RERANKERS, name, "reranker")()
     return made
-
-
-def _texts_of_many_kinds() -> list[str]:
-    """The passages that ship for `pincite eval judge`: of three manuals, on as many subjects as there are rows."""
-    rows = (resources.files("pincite.evaluation") / "statements.jsonl").read_text(encoding="utf-8").splitlines()
-    return [passage for row in rows for passage in json.loads(row)["passages"]]
 
 
 OnPages = Callable[[str, int], Coroutine[None, None, None]]

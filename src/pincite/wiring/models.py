@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, TypeVar, cast, get_args
 
 from pincite.domain.budget import Budget
-from pincite.domain.errors import Conflict, ExtraNotInstalled, InvalidSetting
+from pincite.domain.errors import Conflict, ExtraNotInstalled, InvalidInput, InvalidSetting
 from pincite.domain.events import Event, EventType, Json
 from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.model import Effort, Generation, ModelInfo, ModelRole, Prompt
@@ -37,6 +37,12 @@ T = TypeVar("T")
 NONE: Final = "none"
 # What calls cost that were made already.
 _PAID: Final = Decimal(0)
+
+
+def model_not_set(what: str) -> InvalidInput:
+    """The error for what no rules can do."""
+    hint = "Set one with --llm MODEL."
+    return InvalidInput(f"{what} needs a language model", reason="model_not_set", hint=hint)
 
 
 def wants_models(settings: Settings) -> bool:

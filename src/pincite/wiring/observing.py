@@ -135,19 +135,25 @@ def observe(settings: Settings) -> None:
 
 def export_spans(settings: Settings) -> None:
     """Send spans to the collector of the settings, if there is one. Errors: ExtraNotInstalled (the SDK is missing)."""
-    if settings.otel_endpoint:
-        _export_traces(settings.otel_endpoint)
+    if not settings.otel_endpoint:
+        return
+    if find_spec("opentelemetry.sdk") is None or find_spec("opentelemetry.exporter") is None:
+        raise ExtraNotInstalled("traces need the SDK of OpenTelemetry", hint=f"Run: {install_extra('otel')}")
+    from opentelemetry import trace
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    provider = TracerProvider(resource=Resource.create({"service.name": "pincite", "service.version": VERSION}))
+    collector = OTLPSpanExporter(endpoint=settings.otel_endpoint.rstrip("/") + "/v1/traces")
+    provider.add_span_processor(BatchSpanProcessor(collector))
+    trace.set_tracer_provider(provider)
 
 
 def mask_of(settings: Settings) -> Mask:
     """What takes every secret of the settings out of a text, and what looks like one in it."""
-    return masker(secrets_of(settings), mask_typed)
-
-
-def secrets_of(settings: Settings) -> Iterator[str]:
-    """Every secret value of the settings, as it may occur in a text."""
-    for value in settings.secrets:
-        yield from _forms_of(value)
+    return masker((form for value in settings.secrets for form in _forms_of(value)), mask_typed)
 
 
 def _forms_of(text: str) -> Iterator[str]:
@@ -171,20 +177,6 @@ def mask_of_environment() -> Mask:
         )
         given = (os.environ.get(variable, "") for name in secret for variable in environment_names(name))
         return masker((form for text in given for form in _forms_of(text)), mask_typed)
-
-
-def _export_traces(endpoint: str) -> None:
-    if find_spec("opentelemetry.sdk") is None or find_spec("opentelemetry.exporter") is None:
-        raise ExtraNotInstalled("traces need the SDK of OpenTelemetry", hint=f"Run: {install_extra('otel')}")
-    from opentelemetry import trace
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-    from opentelemetry.sdk.resources import Resource
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor
-
-    provider = TracerProvider(resource=Resource.create({"service.name": "pincite", "service.version": VERSION}))
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint.rstrip("/") + "/v1/traces")))
-    trace.set_tracer_provider(provider)
 
 
 # The surface of the calls that runs make.

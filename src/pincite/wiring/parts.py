@@ -30,30 +30,26 @@ from pincite.wiring.fetching import (
 )
 from pincite.wiring.libraries import IndexedReadings, OpenLibraries, ranker_of
 from pincite.wiring.models import (
-    NullSink,
     OfflineBackend,
-    open_models,
-    recorded_calls,
     recorded_models,
-    wants_models,
 )
 from pincite.wiring.observing import CallLog
+from pincite.wiring.open_models import OpenModels
 from pincite.wiring.registry import EXPORTERS, load
 from pincite.wiring.searching import build_search, lane_of, team_cache, within_budget
 from pincite.wiring.sources import Sources, resolve_libraries, resolve_sources
-from pincite.wiring.stores import OpenStores, Shared, open_shared
+from pincite.wiring.stores import Shared, open_shared
 
 if TYPE_CHECKING:
     from pincite.audit.recheck import Recheck
     from pincite.audit.service import AuditService
-    from pincite.domain.events import Json
     from pincite.domain.library import IndexReport, ListedPage
     from pincite.domain.plan import Task
     from pincite.domain.records import RunRecord
     from pincite.domain.report import Report
     from pincite.fetch.service import FetchService
     from pincite.library.local import LocalLibrary
-    from pincite.ports import EventSink, Exporter, Fetch, Judge, LanguageModel, Ledger, ModelCalls, Search, WebArchive
+    from pincite.ports import EventSink, Exporter, Fetch, Judge, LanguageModel, Search, WebArchive
     from pincite.ranking.ranker import PassageRanker
     from pincite.research.service import ResearchService
     from pincite.runtime.lease import Lease
@@ -61,12 +57,11 @@ if TYPE_CHECKING:
     from pincite.search.shared_answers import AnswerIntake
     from pincite.search.spending import BudgetSpending, Spending
     from pincite.sharing.peers import Peers
-    from pincite.wiring.judging import Judges
     from pincite.wiring.server import ServerServices
     from pincite.wiring.sharing import Imported, Sharing
 
 
-class Parts(OpenStores):
+class Parts(OpenModels):
     """What an engine works with. Stores and services are opened on first use and closed with the engine.
 
     Args:
@@ -85,16 +80,12 @@ class Parts(OpenStores):
         model: LanguageModel | None = None,
         judge: Judge | None = None,
     ) -> None:
-        super().__init__(settings, shared, stores)
-        self._kept = kept
+        super().__init__(settings, shared, stores, kept, model, judge)
         self.log = CallLog(settings, self.clock, lambda: shared.opened_database)
         stores.on_close(self.log.close)
         self._libraries = OpenLibraries(settings, kept)
         self._searches: dict[tuple[Sources, str], SearchService | None] = {}
         self._fetches: dict[tuple[Path, ...], FetchService] = {}
-        self._given_model = model
-        self._models: dict[tuple[object, ...], LanguageModel] = {}
-        self._given_judge = judge
         self._building = anyio.Lock()
 
     @once
@@ -106,12 +97,6 @@ class Parts(OpenStores):
         database = (await self.shared.storage()).database
         hooks = await build_webhooks(self.settings, self.clock, self._kept, database)
         return ServerServices(storage.server_memory, hooks, database, self.clock, notes.buckets)
-
-    @cached_property
-    def _judges(self) -> Judges:
-        from pincite.wiring.judging import Judges
-
-        return Judges(self._kept, self.clock, self.models, self._models_of, self._given_judge)
 
     # ---- services ----
 
@@ -239,78 +224,6 @@ class Parts(OpenStores):
             created_at=record.created_at,
             start=None if earlier is None else earlier.progress,
         )
-
-    async def models(self, settings: Settings) -> LanguageModel | None:
-        """The language models of these settings, or the one given to the engine; None in extractive mode.
-
-        Errors: InvalidSetting (a name, key or price is missing), ExtraNotInstalled.
-        """
-        return self._given_model or await self._models_of(settings)
-
-    async def judge(self, ledger: Ledger | None = None, calls: ModelCalls | None = None) -> Judge | None:
-        """Who judges what belongs to no report, within the caps of the settings; None where nobody does.
-
-        `ledger` says what was used, where that is asked for; through `calls` the models of the settings judge, where
-        they have some already.
-
-        Errors: InvalidSetting (`no_judge`, or a model's), ExtraNotInstalled.
-        """
-        from pincite.runtime.ledger import PassingLedger
-        from pincite.wiring.judging import judge_of
-
-        asked = await self._judges.parts(self.settings)
-        ledger = ledger or PassingLedger(self.settings.budget)
-        if calls is None and any(part.judge is None and part.model is None for part in asked):
-            calls = await self.calls(ledger)
-        return judge_of(asked, calls, lambda model: self._calls_on(model, ledger), None)
-
-    async def judge_record(self, settings: Settings) -> list[Json]:
-        """Who judges a run with these settings, for its record. Errors: as `judge`."""
-        return [part.record for part in await self._judges.parts(settings)]
-
-    async def _models_of(self, settings: Settings) -> LanguageModel | None:
-        if not wants_models(settings):
-            return None
-        # What a request may change of the models; everything else about them is the engine's own.
-        key = (settings.llm, tuple(sorted(settings.llm_roles.items())), settings.llm_fallbacks)
-        async with self._building:
-            if key not in self._models:
-                self._models[key] = await open_models(settings, self.clock, self._kept)
-            return self._models[key]
-
-    async def calls(self, ledger: Ledger | None = None) -> ModelCalls | None:
-        """Models for what belongs to no run, within the caps of the settings; None in extractive mode.
-
-        `ledger` says what was used, where that is asked for.
-        """
-        model = await self.models(self.settings)
-        return None if model is None else self._calls_on(model, ledger)
-
-    async def recorded_calls(self, record: RunRecord, lease: Lease | None) -> tuple[ModelCalls, Judge | None]:
-        """Models and a judge whose calls are on the record of a run: owned under this lease, or answered from it alone.
-
-        From the record both are those that the run had; where it had no model, those of the settings.
-
-        Errors: InvalidInput (no model is set), and those of the judge's settings.
-        """
-        from pincite.wiring.judging import judge_of, parts_on_record
-
-        storage = await self._storage()
-        had = recorded_models(record.inputs.get("models")) if lease is None else None
-        model = had or await self.models(self.settings)
-        if model is None:
-            raise InvalidInput("this needs a language model", reason="model_not_set", hint="Set one with --llm MODEL.")
-        ledger: Ledger
-        ledger = await storage.replay(record.run_id) if lease is None else await storage.ledger(record, lease)
-        judges = parts_on_record(record.inputs.get("judge")) if had else await self._judges.parts(self.settings)
-        calls = self._calls_on(model, ledger, record.budget)
-        return calls, judge_of(judges, calls, lambda other: self._calls_on(other, ledger, record.budget), ledger)
-
-    def _calls_on(self, model: LanguageModel, ledger: Ledger | None, budget: Budget | None = None) -> ModelCalls:
-        from pincite.runtime.ledger import PassingLedger
-
-        budget = budget or self.settings.budget
-        return recorded_calls(self.settings, model, ledger or PassingLedger(budget), NullSink(), self.clock, budget)
 
     async def events(self, record: RunRecord, topic: str) -> EventSink:
         """Where the run says what happened."""

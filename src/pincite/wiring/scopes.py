@@ -107,9 +107,10 @@ async def expire(settings: Settings, shared: Shared) -> Expired:
 
 async def expire_every_scope(settings: Settings, shared: Shared) -> Expired:
     """The same in every scope. Errors: as `expire`."""
-    if not settings.expires_anything:
-        return Expired(0, 0, 0)
     found = Expired(0, 0, 0)
+    kept = (settings.runs_keep_days, settings.events_keep_days, settings.captures_keep_days, settings.captures_max_mb)
+    if all(bound is None for bound in kept):
+        return found
     for scope in await (await shared.storage()).queue.scopes():
         went = await expire(settings.model_copy(update={"scope": scope}), shared)
         found = Expired(found.runs + went.runs, found.events + went.events, found.captures + went.captures)

@@ -301,20 +301,16 @@ class Sharing:
                     request = FetchRequest(item.statement.url)
                     snapshot = await intake.capture(item, request, by)
                     await fetch.take_in(request, snapshot, cached=True)
+                elif (answer := answers.checked(item, by)) is None:
+                    raise ShareRefused("the terms here do not allow this answer", reason="terms")
                 else:
-                    await self._take_answer(item, answers, by)
+                    terms, response = answers.terms(answer.response), answer.response
+                    await self._answers.keep(answer.query, answer.sources, self._scopes, response, answer.kind, terms)
             except PinciteError as error:
                 refused[error.reason] += 1
             else:
                 taken[item.statement.kind] += 1
         return Imported(taken[Kind.CAPTURE], taken[Kind.ANSWER], by, dict(refused))
-
-    async def _take_answer(self, item: Item, intake: "AnswerIntake", by: str) -> None:
-        found = intake.checked(item, by)
-        if found is None:
-            raise ShareRefused("the terms here do not allow this answer", reason="terms")
-        terms = intake.terms(found.response)
-        await self._answers.keep(found.query, found.sources, self._scopes, found.response, found.kind, terms)
 
 
 def _keyed(listed: "Sequence[StoredCapture]") -> "list[tuple[str, StoredCapture]]":

@@ -244,12 +244,7 @@ def report_errors(*, as_json: bool) -> Iterator[None]:
     except KeyboardInterrupt:
         INTERRUPTS.print_message()
         raise typer.Exit(EXIT_INTERRUPTED) from None
-    except (
-        typer.Exit,
-        typer.Abort,
-        TyperException,
-        _OutputFailed,
-    ):  # `result_stream` reports the last
+    except (typer.Exit, typer.Abort, TyperException, _OutputFailed):  # `result_stream` reports the last
         raise
     except Exception as error:  # the border of the process: a defect becomes a typed error, its trace goes to stderr
         print_note(masked_traceback(error))

@@ -61,7 +61,7 @@ def show(
 ) -> None:
     """Print what a run planned, searched, read, claimed and spent."""
     from pincite.domain.codec import to_json
-    from pincite.surfaces.cli.progress import run_lines
+    from pincite.surfaces.cli.trace import run_lines
     from pincite.surfaces.requests import part_json
 
     def view() -> "RunView":
@@ -87,7 +87,7 @@ def _show_trace(run_id: str, home: Path | None, *, as_json: bool) -> None:
         view = await engine.view(run_id)
         return view, await engine.calls(view.record.run_id)
 
-    from pincite.surfaces.cli.progress import trace_json, trace_lines
+    from pincite.surfaces.cli.trace import trace_json, trace_lines
 
     view, calls = with_engine(traced, {"home": home})
     if as_json:

@@ -122,7 +122,7 @@ def summarize(
 
     found = with_engine(job, settings)
     if as_json:
-        from pincite.surfaces.requests import summary_json
+        from pincite.surfaces.summaries import summary_json
 
         print_json(summary_json(found))
         return

@@ -14,7 +14,7 @@ from pincite.domain.records import QueueCounts
 from pincite.domain.version import VERSION
 from pincite.exports import codec
 from pincite.jobs import OpenEngine, WorkerLimits, background_worker
-from pincite.runtime.telemetry import METER, METRICS, SECONDS, Series
+from pincite.runtime.telemetry import METER, METRICS, SECONDS
 from pincite.settings import Settings
 from pincite.surfaces.accounts import ServerLimits
 from pincite.surfaces.http import dropins, openai, openai_responses, research, tools, ui, webhooks
@@ -132,18 +132,15 @@ class _Counts:
             else:
                 family = HistogramMetricFamily(metric.name, metric.help, labels=metric.labels)
                 for labels, series in METER.read(metric):
-                    family.add_metric(labels, buckets=_buckets(series), sum_value=series.total)
+                    edges = [(str(edge), float(n)) for edge, n in zip(SECONDS, series.buckets, strict=True)]
+                    buckets = [*edges, ("+Inf", float(series.count))]
+                    family.add_metric(labels, buckets=buckets, sum_value=series.total)
             yield family
         what = "Runs of all users that wait or are in work."
         waiting = GaugeMetricFamily("pincite_queue_runs", what, labels=("state",))
         waiting.add_metric(("queued",), self._queue.queued)
         waiting.add_metric(("running",), self._queue.running)
         yield waiting
-
-
-def _buckets(series: Series) -> list[tuple[str, float]]:
-    edges = [(str(edge), float(n)) for edge, n in zip(SECONDS, series.buckets, strict=True)]
-    return [*edges, ("+Inf", float(series.count))]
 
 
 PUBLISHED = ("report", "search", "fetch", "event")
@@ -176,7 +173,10 @@ def _document(app: FastAPI) -> dict[str, Any]:
     parts = document.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})
     for name in PUBLISHED:
-        schemas.update(_hoisted(codec.published(name)))
+        # The schema and its parts as components, which refer to each other as components do.
+        top: dict[str, Any] = json.loads(codec.published(name).replace("#/$defs/", "#/components/schemas/"))
+        schemas.update(top.pop("$defs", {}))
+        schemas[top["title"]] = {name: value for name, value in top.items() if name not in ("$schema", "$id")}
     schemas["Problem"] = _problem()
     # What FastAPI would answer; here problem documents stand in its place.
     schemas.pop("HTTPValidationError", None)
@@ -185,15 +185,6 @@ def _document(app: FastAPI) -> dict[str, Any]:
     # A server on a loopback interface without keys asks for none.
     document["security"] = [{"bearer": []}, {"apiKey": []}, {}]
     return document
-
-
-def _hoisted(schema: str) -> dict[str, Any]:
-    """A published schema and its parts as components, which refer to each other as components do."""
-    top: dict[str, Any] = json.loads(schema.replace("#/$defs/", "#/components/schemas/"))
-    inner = top.pop("$defs", {})
-    for name in ("$schema", "$id"):
-        top.pop(name, None)
-    return {**inner, top["title"]: top}
 
 
 def _problem() -> dict[str, Any]:

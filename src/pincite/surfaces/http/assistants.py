@@ -44,7 +44,9 @@ class Cancellable:
         session = request.headers.get(SESSION, "")
         method, params = asked.get("method"), asked.get("params")
         if method == "notifications/cancelled" and isinstance(params, dict):
-            self._cancel(_key(request, session, params.get("requestId")))
+            named = _key(request, session, params.get("requestId"))
+            if named is not None and (running := self._running.get(named)) is not None:
+                running.cancel()
         # Only to tell callers apart: the SDK itself keeps no sessions here, so that any server can answer any call.
         if method == "initialize" and not session:
             send = _with_session(send)
@@ -62,11 +64,6 @@ class Cancellable:
                     del self._running[key]
         if scope.cancelled_caught:
             await sent.end()
-
-    def _cancel(self, key: _Key | None) -> None:
-        scope = None if key is None else self._running.get(key)
-        if scope is not None:
-            scope.cancel()
 
 
 class _Answer:

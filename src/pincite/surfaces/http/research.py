@@ -91,7 +91,7 @@ class ResearchBody(body_of(ResearchRequest)):  # type: ignore[misc]  # made of t
     webhook_url: str | None = Field(None, max_length=2048, description="Told when the run has ended; signed.")
 
 
-@router.post("", status_code=202, response_model=None, responses=shaped(shapes.Run, status=202))
+@router.post("", status_code=202, response_model=None, responses=ACCEPTED)
 async def start(
     body: ResearchBody,
     request: Request,

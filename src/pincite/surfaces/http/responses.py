@@ -60,8 +60,9 @@ def answer(
     """The response that tells `error` to the caller of `request`, secrets of the settings taken out."""
     error = masked_error(error)
     code = http_status(error) if status is None else status
-    page = _page(request, error, code)
-    if page is not None:
+    app = request.scope.get("app")  # none where the gate stands alone
+    show: ErrorPage | None = None if app is None else app.state.error_page
+    if show is not None and (page := show(request, error, code)) is not None:
         return page
     headers = {"X-Request-Id": getattr(request.state, "request_id", "")}
     if error.retry_after_s is not None:
@@ -85,12 +86,6 @@ def answer(
     if pointers:
         body["errors"] = pointers
     return PlainJson(body, code, headers, media_type="application/problem+json")
-
-
-def _page(request: Request, error: PinciteError, status: int) -> Response | None:
-    app = request.scope.get("app")  # none where the gate stands alone
-    show: ErrorPage | None = None if app is None else app.state.error_page
-    return None if show is None else show(request, error, status)
 
 
 async def _pincite(request: Request, error: Any) -> Response:  # each of these gets the kind it is installed for

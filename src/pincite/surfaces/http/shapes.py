@@ -97,23 +97,6 @@ class Citations(BaseModel):
     citations: list[dict[str, Any]]
 
 
-class SummaryPoint(BaseModel):
-    """A sentence with the passages that state it; `url` is the page of the first."""
-
-    text: str
-    url: str
-    passages: list[str]
-
-
-class Summary(BaseModel):
-    """The main points of a page or a report."""
-
-    title: str
-    mode: str = Field(description="`model` where one wrote it, `extractive` where sentences were chosen.")
-    points: list[SummaryPoint]
-    dropped: int = Field(description="Sentences of the model that did not pass their check.")
-
-
 class Answer(BaseModel):
     """A report as values for a JSON Schema: `answer`, and for each value its passages in `evidence`."""
 

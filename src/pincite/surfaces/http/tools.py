@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from pincite.domain.codec import to_json
 from pincite.domain.errors import InvalidInput, NotFound, RemoteError
 from pincite.domain.fetch import FetchRequest
-from pincite.domain.page import Document, Snapshot
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.requests import SearchRequest
 from pincite.exports.codec import fetch_json, search_json
@@ -20,7 +19,8 @@ from pincite.surfaces.http import shapes
 from pincite.surfaces.http.responses import PlainJson, answer
 from pincite.surfaces.http.service import CallersEngine, Scope, budget_of, engine_of, form_of, is_multipart
 from pincite.surfaces.http.shapes import PAGE_UNREADABLE, cursor_after, published, read_cursor, shape_json, shaped
-from pincite.surfaces.requests import body_of, request_of, summary_json
+from pincite.surfaces.requests import body_of, request_of
+from pincite.surfaces.summaries import Summary, summary_json
 from pincite.wiring.checking import check_stored_report
 
 router = APIRouter(prefix="/v1")
@@ -144,7 +144,7 @@ class SummaryBody(Strict):
     sentences: int = Field(8, ge=1, le=20, description="Sentences at most.")
 
 
-@router.post("/summarize", tags=["tools"], response_model=None, responses={**shaped(shapes.Summary), **PAGE_UNREADABLE})
+@router.post("/summarize", tags=["tools"], response_model=None, responses={**shaped(Summary), **PAGE_UNREADABLE})
 async def summarize(body: SummaryBody, request: Request, scope: Scope) -> Response:
     """The main points of a page or of a finished run, each with the passages that state it."""
     engine = await engine_of(request, scope)
@@ -177,7 +177,8 @@ async def snapshot(
     """A capture with its text, whose offsets are those of quotes; `raw` downloads the bytes as they came."""
     stored, document = await engine.snapshot(snapshot_id)
     if format == "json":
-        return PlainJson(snapshot_json(stored, document))
+        read = None if document is None else shape_json(shapes.StoredDocument, document)
+        return PlainJson(shape_json(shapes.StoredSnapshot, stored, size_bytes=len(stored.body), document=read))
     if format == "raw":
         attached = {**HARMLESS, "Content-Disposition": f'attachment; filename="{stored.snapshot_id}"'}
         return Response(stored.body, media_type="application/octet-stream", headers=attached)
@@ -186,12 +187,6 @@ async def snapshot(
     text = document.text if format == "text" else document_markdown(document)
     kind = "plain" if format == "text" else "markdown"
     return Response(text, media_type=f"text/{kind}; charset=utf-8", headers=HARMLESS)
-
-
-def snapshot_json(stored: Snapshot, document: Document | None) -> dict[str, Any]:
-    """A capture as it is sent: where, when and how it was taken, and what was read out of it."""
-    read = None if document is None else shape_json(shapes.StoredDocument, document)
-    return shape_json(shapes.StoredSnapshot, stored, size_bytes=len(stored.body), document=read)
 
 
 @router.get("/log", tags=["log"], name="show", response_model=None, responses=shaped(shapes.LogPage))

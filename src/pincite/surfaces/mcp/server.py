@@ -36,15 +36,16 @@ from pincite.surfaces.mcp.results import (
     Page,
     Planned,
     Progress,
-    Summary,
+    SummaryToJudge,
     ToolServer,
     compact,
     in_words,
     result_or_tool_error,
 )
 from pincite.surfaces.progress import STAGES
-from pincite.surfaces.requests import summary_json, tool_arguments
+from pincite.surfaces.requests import tool_arguments
 from pincite.surfaces.runs import RunManager, open_manager
+from pincite.surfaces.summaries import summary_json
 from pincite.wiring.server import DailyBudget
 
 Wait = Annotated[float, Field(ge=0, le=50, description="Seconds to wait for the end, at most 50.")]
@@ -217,14 +218,14 @@ def _add_checking_tools(server: MCPServer[ToolContext]) -> None:
         target: Annotated[str, Field(min_length=1, max_length=8192, description="A page's URL, or a run's id.")],
         context: Context,
         sentences: Annotated[int, Field(ge=1, le=20, description="Sentences at most.")] = 8,
-    ) -> Annotated[CallToolResult, Summary]:
+    ) -> Annotated[CallToolResult, SummaryToJudge]:
         """The main points of a page or of a finished run, each with the passages that state it."""
         with _entered(context) as tools:
             engine = await tools.engine(context)
             budget = await tools.spending(context, engine)
             async with charged(engine, target, budget):
                 made = await engine.summarize(target, sentences=sentences, spending=budget)
-            return compact(Summary(**summary_json(made)))
+            return compact(SummaryToJudge(**summary_json(made)))
 
     @server.tool(title="Audit a report", annotations=READS_WEB)
     async def audit_report(
