@@ -37,8 +37,6 @@ from pincite.verification.evidence import LIMIT, PageSearch
 from pincite.verification.proof import Proven, Statement, prove
 from pincite.verification.quotes import locate_folded, locate_near
 
-# What stands around a quote on its page, then and now.
-
 # How many blocks before and after a quote may change what it means: a note under it, a line that introduces it.
 _NEAR_BLOCKS = 2
 # So many blocks at the top of a page may speak of all of it: "RETRACTED", "This page is a hoax".

@@ -110,7 +110,8 @@ def annotated_html(audit: Audit) -> str:
     """One self-contained page: the figures, every finding, and the report with each claim coloured and explained."""
     rows = "".join(
         f"<tr><td>{_sign(s.outcome)} {escape(WORDS[s.outcome])}</td><td>{escape(s.text)}"
-        f"<br><small>{escape(_detail_of(s))}</small>{_passage(s)}</td></tr>"
+        f"<br><small>{escape(_detail_of(s))}</small>"
+        f"{f'<blockquote>{escape(cut_on_word(s.passage, 600))}</blockquote>' if s.passage else ''}</td></tr>"
         for s in audit.claims
         if s.outcome is not AuditVerdict.SUPPORTED
     )
@@ -197,7 +198,3 @@ def _detail_of(sentence: AuditedSentence) -> str:
 
 def _plain(text: str) -> str:
     return text.replace("*", "").replace("⟦", "[").replace("⟧", "]")
-
-
-def _passage(sentence: AuditedSentence) -> str:
-    return f"<blockquote>{escape(cut_on_word(sentence.passage, 600))}</blockquote>" if sentence.passage else ""

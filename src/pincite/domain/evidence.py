@@ -315,8 +315,8 @@ class Claim:
     """One checkable statement with its quotes. `claim_id` is made of normalised text and sub-question.
 
     `form` says what it is a piece of, `group` which claims of a page belong together (the steps of one procedure, the
-    rows of one table, in order), `holds_for` for what or when the page says it holds (a version, a date, who says so).
-    `direct` is its place, from 1, among the sentences that answer its part in short; 0: it is none of them.
+    rows of one table, in order). `direct` is its place, from 1, among the sentences that answer its part in short; 0:
+    it is none of them.
     """
 
     claim_id: str
@@ -327,7 +327,6 @@ class Claim:
     evidence: tuple[Evidence, ...] = ()
     form: NoteForm = NoteForm.STATEMENT
     group: str = ""
-    holds_for: str = ""
     direct: int = 0
 
     @property

@@ -77,6 +77,10 @@ class Snapshot:
         limits += [int(value) for name, _, value in values if name == "max-snippet" and value.isdecimal()]
         return min(limits, default=None)
 
+    def may_quote(self, text: str) -> bool:
+        """Whether the page lets so long a text be quoted."""
+        return self.quotable_chars is None or len(text) <= self.quotable_chars
+
 
 class BlockKind(StrEnum):
     """The role of a block on its page."""

@@ -30,16 +30,7 @@ from pincite.domain.ids import sha256_hex
 from pincite.domain.page import Document, Kept, Snapshot
 from pincite.exports.bundle_content import content_problems, json_object
 from pincite.exports.codec import load_report, parse
-from pincite.exports.wacz import (
-    ARCHIVE,
-    CAPTURES,
-    DOCUMENTS,
-    EVENTS,
-    PACKAGE,
-    PACKAGE_DIGEST,
-    REPORT,
-    zip_bytes,
-)
+from pincite.exports.wacz import ARCHIVE, CAPTURES, DOCUMENTS, EVENTS, PACKAGE, PACKAGE_DIGEST, REPORT, zip_bytes
 from pincite.exports.warc_records import body_at
 
 T = TypeVar("T")

@@ -11,18 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape as xml_escape
 
 from pincite.domain.evidence import Relation
-from pincite.domain.layout import (
-    Code,
-    Grid,
-    Laid,
-    Listing,
-    Paragraphs,
-    Quotation,
-    Run,
-    Sentence,
-    Styled,
-    laid_out,
-)
+from pincite.domain.layout import Code, Grid, Laid, Listing, Paragraphs, Quotation, Run, Sentence, Styled, laid_out
 from pincite.domain.markdown import name_of
 from pincite.domain.page import Document
 from pincite.domain.printable import day, linkable, one_line

@@ -36,16 +36,7 @@ from pincite.domain.report_words import (
     shortened,
     sources_text,
 )
-from pincite.domain.signs import (
-    MARKS,
-    PROOFS,
-    VERDICTS,
-    beyond_text,
-    claim_proof,
-    proofs_used,
-    refusal,
-    sentence_proof,
-)
+from pincite.domain.signs import MARKS, PROOFS, VERDICTS, beyond_text, claim_proof, proofs_used, refusal, sentence_proof
 from pincite.exports.bibliography import site
 from pincite.exports.html_layout import proof_html, section_html, styled_html
 from pincite.exports.passages import Part, passage

@@ -100,7 +100,7 @@ def _parts(document: Document, quote: Span, context_chars: int, also: Sequence[S
     for index in range(document.block_at(low), document.block_at(high) + 1):
         block, at = document.blocks[index], document.starts[index]
         block_end = at + len(block.text)
-        shown_from, shown_to = _word_start(block.text, low - at), _word_end(block.text, high - at)
+        shown_from, shown_to = _whole_words(block.text, low - at, high - at)
         if shown_from >= shown_to:
             continue
         pieces = [Piece(CUT, False)] if shown_from > 0 else []
@@ -116,20 +116,13 @@ def _parts(document: Document, quote: Span, context_chars: int, also: Sequence[S
         yield Part(block.kind, tuple(pieces))
 
 
-def _word_start(text: str, offset: int) -> int:
-    """The first word border at or after `offset`, so that no half word is shown."""
-    if offset <= 0:
-        return 0
-    # Words are seldom longer; in scripts without spaces the cut stays where it falls.
-    space = text.find(" ", offset, offset + 40)
-    return offset if space < 0 else space + 1
-
-
-def _word_end(text: str, offset: int) -> int:
-    if offset >= len(text):
-        return len(text)
-    space = text.rfind(" ", max(0, offset - 40), max(0, offset))
-    return max(offset, 0) if space < 0 else space
+def _whole_words(text: str, low: int, high: int) -> Span:
+    """The span less the half words at its ends; in scripts without spaces it stays as it is."""
+    # Words are seldom longer than 40 characters.
+    after = text.find(" ", low, low + 40) if low > 0 else -1
+    before = text.rfind(" ", max(0, high - 40), max(0, high)) if high < len(text) else -1
+    start = max(low, 0) if after < 0 else after + 1
+    return start, min(max(high, 0), len(text)) if before < 0 else before
 
 
 class PassagesOnly:

@@ -4,14 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from pincite.domain.citation import cut_on_word, normalize_citation
-from pincite.domain.evidence import (
-    Evidence,
-    Proof,
-    RecordedJudgement,
-    Relation,
-    VerdictStatus,
-    VerifiedClaim,
-)
+from pincite.domain.evidence import Evidence, Proof, RecordedJudgement, Relation, VerdictStatus, VerifiedClaim
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import report_id
 from pincite.domain.layout import ReportBlock, Section, SectionKind, Sentence, SentenceKind, apart, code_in, names_in
@@ -138,6 +131,11 @@ def assemble(task: Task, progress: Progress, metadata: ReportMetadata, content: 
     said = _Wording(pages, numbers, frozenset(coverage.below), content.code_names)
     sections = sections_once(map(said.section, content.sections))
     claims = tuple(_claim(item, said, pages) for item in used.values())
+    refused = (
+        RejectedClaim(item.claim.text, item.verdict.status, "; ".join(item.verdict.reasons), item.beyond)
+        for item in progress.claims
+        if not item.printable
+    )
     # Excerpts are printed as their sources have them, whatever style was asked for.
     wishes = [wish for wish in task.style.unusual if wish != "length"] if mode is Mode.EXTRACTIVE else []
     listed = " and ".join(filter(None, (", ".join(wishes[:-1]), *wishes[-1:])))
@@ -161,14 +159,7 @@ def assemble(task: Task, progress: Progress, metadata: ReportMetadata, content: 
         conflicts=_conflicts(progress.conflicts, claims),
         gaps=(*gaps, *capped),
         leads=tuple(ReportLead(x.title, x.url, x.snippet, x.reason, x.about) for x in progress.leads[:_MAX_LEADS]),
-        rejected_claims=(
-            *(
-                RejectedClaim(item.claim.text, item.verdict.status, "; ".join(item.verdict.reasons), item.beyond)
-                for item in progress.claims
-                if not item.printable
-            ),
-            *content.rejected,
-        ),
+        rejected_claims=(*refused, *content.rejected),
         coverage=coverage,
         notes=(*progress.plan.notes, *unheeded),
         metrics=_metrics(metadata.metrics, progress, references),
@@ -254,8 +245,7 @@ class _Wording:
     def sentence(self, line: Line, kind: SectionKind = SectionKind.FINDINGS, *, is_code: bool = False) -> Sentence:
         """The line as printed. Code gets no marks: they would stand in it; its claims carry them."""
         marks = [self.marks(item) for item in line.items]
-        text = line.text
-        proof, judgement = line.proven
+        text, (proof, judgement) = line.text, line.proven
         # A source's own words are printed as they stand; how likely they answer is said of their part.
         low = proof is not Proof.QUOTED and bool(marks) and all(ClaimMark.LOW_CONFIDENCE in found for found in marks)
         if low and kind is not SectionKind.UNCERTAIN:  # there the heading says so
@@ -270,12 +260,9 @@ class _Wording:
         cited = tuple(sorted({self.numbers[e.url] for item in line.items for e in _backing(item)}))
         ids = tuple(item.claim.claim_id for item in line.items)
         judged = "" if judgement is None else judgement.id
-        code: tuple[tuple[int, int], ...] = ()
-        if not is_code:
-            names = (*self.code_names, *(self._set_as_code(line) if proof is Proof.QUOTED else ()))
-            own = line.code if text.startswith(line.text) else ()
-            code = apart((*own, *names_in(text, names)))
-        lead = line.lead if text.startswith(line.text) else 0
+        lead, own = (line.lead, line.code) if text.startswith(line.text) else (0, ())
+        names = (*self.code_names, *(self._set_as_code(line) if proof is Proof.QUOTED else ()))
+        code = () if is_code else apart((*own, *names_in(text, names)))
         struck = apart(span for item in line.items for span in item.claim.struck_in(text))
         return Sentence(
             text, states, ids, cited, line.label, line.opens, proof, judged, line.marked, code, lead, struck

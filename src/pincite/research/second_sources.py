@@ -222,7 +222,7 @@ class SecondSources:
             for ranked in ranking.passages[:CANDIDATES]:
                 page = by_url[ranked.source.url]
                 passage = _sentence(ranked, said)
-                if passage is None or is_flagged(passage.text) or not _may_quote(page, passage):
+                if passage is None or is_flagged(passage.text) or not page.snapshot.may_quote(passage.text):
                     continue
                 evidence = _evidence(page, passage)
                 claim = replace(item.claim, evidence=(*item.claim.evidence, evidence))
@@ -290,11 +290,6 @@ def _units(document: Document, ranked: RankedPassage) -> Iterator[Span]:
     for index in range(first, last + 1):
         if document.blocks[index].kind is not BlockKind.HEADING:
             yield from units_of(document, index)
-
-
-def _may_quote(page: ReadPage, passage: EvidencePassage) -> bool:
-    limit = page.snapshot.quotable_chars
-    return limit is None or len(passage.text) <= limit
 
 
 def _evidence(page: ReadPage, passage: EvidencePassage) -> Evidence:

@@ -1,6 +1,6 @@
 """Limits of a run and how its progress grows. Values only: no calls to the outside, no decisions of a role."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
@@ -9,7 +9,6 @@ from typing import Final
 from pincite.domain.budget import DEADLINES_S, Budget
 from pincite.domain.evidence import Claim
 from pincite.domain.frozen import dataclass
-from pincite.domain.page import Document
 from pincite.domain.plan import Analysis, Conflict, Gap, Lead, Progress, Reading, ReadPage, Verification
 from pincite.domain.search import Constraints, Query, SearchResult
 from pincite.urls import url_key
@@ -172,18 +171,15 @@ def in_period(published_at: datetime | None, constraints: Constraints, *, keep_u
 def weighed(claims: Iterable[Claim], pages: Sequence[ReadPage]) -> tuple[Claim, ...]:
     """The claims with half the confidence where every quote is from text that shows only to who unfolds it."""
     documents = {page.document.document_id: page.document for page in pages}
-    return tuple(
-        replace(claim, confidence=claim.confidence * _FOLDED) if _is_folded(claim, documents) else claim
-        for claim in claims
-    )
-
-
-def _is_folded(claim: Claim, documents: Mapping[str, Document]) -> bool:
-    quotes = [item.quote for item in claim.evidence]
-    return bool(quotes) and all(
-        (document := documents.get(quote.document_id)) is not None and document.is_secondary(quote.start, quote.end)
-        for quote in quotes
-    )
+    made: list[Claim] = []
+    for claim in claims:
+        quotes = [item.quote for item in claim.evidence]
+        folded = [
+            (page := documents.get(quote.document_id)) is not None and page.is_secondary(quote.start, quote.end)
+            for quote in quotes
+        ]
+        made.append(replace(claim, confidence=claim.confidence * _FOLDED) if folded and all(folded) else claim)
+    return tuple(made)
 
 
 def within_quotable(claims: Iterable[Claim], pages: Sequence[ReadPage]) -> tuple[Claim, ...]:
@@ -191,13 +187,13 @@ def within_quotable(claims: Iterable[Claim], pages: Sequence[ReadPage]) -> tuple
 
     Source: `nosnippet` and `max-snippet` of X-Robots-Tag.
     """
-    limits = {page.snapshot.snapshot_id: page.snapshot.quotable_chars for page in pages}
+    read = {page.snapshot.snapshot_id: page.snapshot for page in pages}
     kept = []
     for claim in claims:
         allowed = tuple(
             item
             for item in claim.evidence
-            if (limit := limits.get(item.snapshot_id)) is None or len(item.quote.text) <= limit
+            if item.snapshot_id not in read or read[item.snapshot_id].may_quote(item.quote.text)
         )
         if allowed or not claim.evidence:
             kept.append(claim if len(allowed) == len(claim.evidence) else replace(claim, evidence=allowed))

@@ -23,6 +23,8 @@ from pincite.text.tokens import terms
 from pincite.verification.dates import moments
 
 _NUMBER: Final = re.compile(r"[-−]?\d[\d,\u00a0\u202f ]*(?:\.\d+)?")
+# Numbers that stand alone: no part of an identifier or of a longer number.
+_ALONE: Final = re.compile(r"(?<![\w.,])[-−]?\d+(?:[,\u00a0\u202f ]\d{3})*(?:\.\d+)?(?![\w]|[.,]\d)")
 _YES, _NO = frozenset({"true", "yes"}), frozenset({"false", "no"})
 
 
@@ -95,7 +97,7 @@ def standing(place: Field, value: Json, passage: str) -> bool:
         return str(value) in {day.isoformat() for day in _days(passage)}
     text = fold(passage).text
     if place.kind in ("integer", "number"):
-        return any(_figure(found) == value for found in _figures(text))
+        return any(_figure(found) == value for found in _ALONE.findall(text))
     # A choice is a name of the schema's own (`very_high`): pages write it with spaces.
     wanted = bare_text(str(value)) if place.choices else fold(str(value)).text.strip().lower()
     body = bare_text(text) if place.choices else text.lower()
@@ -118,11 +120,6 @@ def _days(text: str) -> list[date]:
         except ValueError:
             continue
     return found
-
-
-def _figures(text: str) -> list[str]:
-    """The numbers of a text that stand alone: no part of an identifier or of a longer number."""
-    return re.findall(r"(?<![\w.,])[-−]?\d+(?:[,\u00a0\u202f ]\d{3})*(?:\.\d+)?(?![\w]|[.,]\d)", text)
 
 
 def _figure(text: str) -> float:

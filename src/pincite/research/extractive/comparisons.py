@@ -13,6 +13,8 @@ from pincite.ranking.terms import index_terms, is_identifier, query_terms
 # What may be left out of a term (`--[no-]edit`), and what it is called with (`sorted(iterable)`, `-C <path>`).
 _LEFT_OUT: Final = re.compile(r"\[[^\[\]]*\]")
 _ARGUMENTS: Final = re.compile(r"\([^()]+\)|<[^<>]*>|\{[^{}]*\}")
+# Of what is called the brackets stay.
+_OF_CALL: Final = re.compile(r"(?<=[^\W_])\([^()]+\)")
 _CALLED: Final = re.compile(r"([\w.:]+)\(\)")
 _REST: Final = re.compile(r"[(=<{]|:\s|\s#").split
 _SEVERAL: Final = re.compile(r",\s|\n|\s[/|]\s").split
@@ -122,7 +124,7 @@ def names_of(term: str) -> tuple[tuple[str, bool], ...]:
     """What a term is called by, and whether that is a name of code: without arguments, types, what may be left out."""
     plain, before = term, ""
     while before != plain:
-        before, plain = plain, _ARGUMENTS.sub(_without_arguments, _LEFT_OUT.sub("", plain))
+        before, plain = plain, _ARGUMENTS.sub("", _OF_CALL.sub("()", _LEFT_OUT.sub("", plain)))
     found = []
     for piece in _SEVERAL(plain):
         if called := _CALLED.search(piece):
@@ -133,12 +135,6 @@ def names_of(term: str) -> tuple[tuple[str, bool], ...]:
         if code or name:
             found.append((code or name, bool(code)))
     return tuple(dict.fromkeys(found))
-
-
-def _without_arguments(match: re.Match[str]) -> str:
-    """Nothing, but the brackets of what is called."""
-    called = match.group().startswith("(") and match.string[: match.start()][-1:].isalnum()
-    return "()" if called else ""
 
 
 def _says(side: str, name: str, *, is_code: bool) -> bool:

@@ -91,12 +91,9 @@ def _figure_groups(read: Sequence[_Read], versions: Versions) -> list[list[_Read
             groups.append([one])
         else:
             home.append(one)
-    return [group for group in groups if any(_apart(a, b) for a, b in itertools.combinations(group, 2))]
-
-
-def _apart(one: _Read, other: _Read) -> bool:
-    """Whether each has a figure that the other lacks: "512 MiB" and "512m (512 MiB)" say the same."""
-    return bool(one.figures - other.figures and other.figures - one.figures)
+    # Each has a figure that the other lacks: "512 MiB" and "512m (512 MiB)" say the same.
+    pairs = [itertools.combinations([one.figures for one in group], 2) for group in groups]
+    return [group for group, both in zip(groups, pairs, strict=True) if any(a - b and b - a for a, b in both)]
 
 
 def _belongs(one: _Read, group: Sequence[_Read], versions: Versions) -> bool:
@@ -154,24 +151,19 @@ def _between_versions(one: _Read, other: _Read, versions: Versions) -> Conflict 
     first, second = one.item.claim.evidence[-1].url, other.item.claim.evidence[-1].url
     if not versions.siblings(first, second):
         return None
+    named = [(versions.label(read.item.claim.evidence[-1].url), read) for read in (one, other)]
     # The newer version first; names without a number ("latest") before all numbers.
-    both = sorted(
-        (one, other), key=lambda read: _number_of(versions.label(read.item.claim.evidence[-1].url)), reverse=True
-    )
-    labels = [versions.label(read.item.claim.evidence[-1].url) for read in both]
-    figures = [_figures_of(read, one.figures & other.figures) for read in both]
+    named.sort(key=lambda pair: [*map(float, re.findall(r"\d+", pair[0]))] or [math.inf], reverse=True)
+    labels = [label for label, _ in named]
+    figures = [_figures_of(read, one.figures & other.figures) for _, read in named]
     wording = f"{labels[0]} says {figures[0]}, {labels[1].lower()} says {figures[1]}" if all(figures) else ""
     sides = [
         ConflictSide(
             f"{label}: {read.item.claim.text}", read.item.claim.claim_id, max(read.item.independent_sources, 1)
         )
-        for label, read in zip(labels, both, strict=True)
+        for label, read in named
     ]
     return Conflict(tuple(sides), kind=ConflictKind.VERSIONS, wording=wording or "The versions differ")
-
-
-def _number_of(label: str) -> tuple[float, ...]:
-    return tuple(float(part) for part in re.findall(r"\d+", label)) or (math.inf,)
 
 
 def denial_candidates(checked: Sequence[VerifiedClaim]) -> list[tuple[VerifiedClaim, VerifiedClaim]]:

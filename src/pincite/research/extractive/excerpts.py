@@ -96,7 +96,10 @@ def excerpts_of(passage: RankedPassage, terms: Sequence[str], rarity: Rarity) ->
     # Code holds many words; what is said of it is read first.
     told_in = [at for at in range(len(units)) if document.blocks[units[at][0]].kind is not BlockKind.CODE]
     best = max(told_in or range(len(units)), key=lambda at: (near[at], -at))
-    entry = [at for at in range(len(units)) if _one_entry(document, units[best][0], units[at][0])]
+    # Behind another term stands what is true of that one.
+    nearest = units[best][0]
+    between = [document.blocks[min(nearest, index) : max(nearest, index)] for index, _ in units]
+    entry = [at for at, blocks in enumerate(between) if all(block.kind is not BlockKind.TERM for block in blocks)]
     sizes = list(accumulate(word_count(document.text[units[at][1].start : units[at][1].end]) for at in entry))
     # Only a block that could not be cut is longer than a passage may be: from the nearest sentence on, as far as fits.
     if sizes[-1] > MAX_WORDS:
@@ -128,12 +131,6 @@ def _form(document: Document, index: int, *, is_entry: bool) -> tuple[NoteForm, 
     if block.kind is BlockKind.LIST_ITEM:
         return (NoteForm.STEP if block.ordered else NoteForm.STATEMENT), True
     return (NoteForm.DEFINITION if is_entry else NoteForm.STATEMENT), False
-
-
-def _one_entry(document: Document, one: int, other: int) -> bool:
-    """Whether no term stands between two blocks: behind another term stands what is true of that one."""
-    between = document.blocks[min(one, other) : max(one, other)]
-    return not any(block.kind is BlockKind.TERM for block in between)
 
 
 def claims_of(excerpt: Excerpt, page: ReadPage, part: str, group: str, confidence: float) -> tuple[Claim, ...]:
