@@ -6,13 +6,7 @@ from pincite.domain.frozen import dataclass
 from pincite.ports import Breaker, Clock
 from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
 from pincite.runtime.concurrency import ResourcePool
-from pincite.runtime.fallback import (
-    CountedCache,
-    FallbackBreaker,
-    FallbackBuckets,
-    FallbackCache,
-    Switch,
-)
+from pincite.runtime.fallback import CountedCache, FallbackBreaker, FallbackBuckets, FallbackCache, Switch
 from pincite.runtime.limiter import Buckets
 from pincite.settings import Settings
 from pincite.storage.redis_store import Link, RedisBreaker, RedisBuckets, RedisCache, open_redis, open_upstash

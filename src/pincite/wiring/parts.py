@@ -20,19 +20,9 @@ from pincite.domain.fetch import FetchRequest, FetchResult, Hosted, Render
 from pincite.runtime.concurrency import ResourcePool, once, resource_pool
 from pincite.settings import Settings
 from pincite.urls import vet_url
-from pincite.wiring.fetching import (
-    OFFLINE,
-    build_fetch,
-    page_reading,
-    stored_documents,
-    url_policy,
-    web_archive,
-)
+from pincite.wiring.fetching import OFFLINE, build_fetch, page_reading, stored_documents, url_policy, web_archive
 from pincite.wiring.libraries import IndexedReadings, OpenLibraries, ranker_of
-from pincite.wiring.models import (
-    OfflineBackend,
-    recorded_models,
-)
+from pincite.wiring.models import OfflineBackend, recorded_models
 from pincite.wiring.observing import CallLog
 from pincite.wiring.open_models import OpenModels
 from pincite.wiring.registry import EXPORTERS, load

@@ -28,42 +28,41 @@ Pincite: research you can check. Every sentence leads to its passage.
   pincite setup     your model, search engines and folders
   pincite --help    everything else
 """
-GROUPS: dict[str, tuple[str, ...]] = {
-    "Start here": ("demo", "ui", "setup", "doctor"),
-    "Ask": ("research", "batch", "search", "fetch", "summarize", "index"),
-    "Check": ("check", "audit", "recheck", "bundle", "eval", "models"),
-    "Serve": ("serve", "mcp", "worker", "keys", "share"),
-    "Keep": ("runs", "cache", "scope", "log", "completion"),
+# Every command by what it is for, and where it is: module and name.
+GROUPS: dict[str, dict[str, str]] = {
+    "Start here": {"demo": "research:demo", "ui": "serve:ui", "setup": "setup:setup", "doctor": "doctor:doctor"},
+    "Ask": {
+        "research": "research:research",
+        "batch": "research:batch",
+        "search": "research:search",
+        "fetch": "web:fetch",
+        "summarize": "web:summarize",
+        "index": "stored:index",
+    },
+    "Check": {
+        "check": "check:check",
+        "audit": "check:audit",
+        "recheck": "check:recheck",
+        "bundle": "check:bundle",
+        "eval": "eval:evaluate",
+        "models": "eval:models_app",
+    },
+    "Serve": {
+        "serve": "serve:serve",
+        "mcp": "serve:mcp",
+        "worker": "serve:worker",
+        "keys": "serve:keys_app",
+        "share": "serve:share_app",
+    },
+    "Keep": {
+        "runs": "runs:app",
+        "cache": "stored:cache_app",
+        "scope": "stored:scope_app",
+        "log": "stored:log",
+        "completion": "app:completion",
+    },
 }
-# Where each command is, as module and name.
-COMMANDS: dict[str, str] = {
-    "demo": "research:demo",
-    "ui": "serve:ui",
-    "setup": "setup:setup",
-    "research": "research:research",
-    "search": "research:search",
-    "fetch": "web:fetch",
-    "summarize": "web:summarize",
-    "index": "stored:index",
-    "check": "check:check",
-    "bundle": "check:bundle",
-    "audit": "check:audit",
-    "recheck": "check:recheck",
-    "serve": "serve:serve",
-    "worker": "serve:worker",
-    "batch": "research:batch",
-    "mcp": "serve:mcp",
-    "log": "stored:log",
-    "eval": "eval:evaluate",
-    "doctor": "doctor:doctor",
-    "completion": "app:completion",
-    "runs": "runs:app",
-    "keys": "serve:keys_app",
-    "share": "serve:share_app",
-    "cache": "stored:cache_app",
-    "scope": "stored:scope_app",
-    "models": "eval:models_app",
-}
+COMMANDS = {name: place for commands in GROUPS.values() for name, place in commands.items()}
 EXAMPLES = (
     'pincite research "How do I ...?" --source local:docs/ -o report.html',
     'pincite research "..." --llm openai:gpt-5-mini',
@@ -97,9 +96,7 @@ class Overview(Listing):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # as above
         """The groups with their commands, then the examples."""
-        listed = {name for names in GROUPS.values() for name in names}
-        more = {"More": tuple(name for name in self.commands if name not in listed)}
-        for title, names in (GROUPS | more).items():
+        for title, names in GROUPS.items():
             self.write(formatter, title, names)
         with formatter.section("Examples"):
             for example in EXAMPLES:

@@ -19,7 +19,6 @@ from pincite.surfaces.cli.run import (
 )
 
 if TYPE_CHECKING:
-    from pincite.engine import Engine
     from pincite.evaluation.judging import JudgeEvaluation
     from pincite.evaluation.questions import Answered, Figures, KnownQuestion
     from pincite.wiring.judging import JudgeModel
@@ -27,14 +26,10 @@ if TYPE_CHECKING:
 
 def evaluate_judge(settings: dict[str, object], data: Path | None, *, fit: bool, as_json: bool) -> None:
     """Print how many true statements a judge keeps, how many false ones pass, by kind, and what that costs."""
+    from pincite.evaluation import judging
 
-    async def evaluated(engine: "Engine") -> "JudgeEvaluation":
-        from pincite.evaluation.judging import evaluate_judge
-
-        statements = None if data is None else read_text(data, hint="Give a file of JSON Lines.")
-        return await evaluate_judge(engine, statements, fit=fit)
-
-    found = with_engine(evaluated, settings)
+    statements = None if data is None else read_text(data, hint="Give a file of JSON Lines.")
+    found = with_engine(lambda engine: judging.evaluate_judge(engine, statements, fit=fit), settings)
     print_result(found, evaluation_text(found, fitted=fit), as_json=as_json)
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from pincite.domain.budget import Usage, usd_text
+from pincite.domain.budget import usd_text
 from pincite.domain.citation import cut_on_word
 from pincite.domain.events import Event, EventType, Json
 from pincite.domain.reasons import plural, reason_text
@@ -133,9 +133,11 @@ def trace_lines(record: "RunRecord", events: Sequence[Event], calls: "Sequence[C
         yield f"├─ {f'round {number}' if number else 'before the first round'}: {len(of)} calls, {usd_text(spent)}"
         for call in of:
             tries = f", {call.tries} tries" if call.tries > 1 else ""
+            used = call.used
+            tokens = f"  {used.tokens_in}+{used.tokens_out} tokens" if used.tokens_in or used.tokens_out else ""
             yield (
-                f"│  ├─ {call.kind:<8} {_ms(call.latency_ms):>9}  {usd_text(call.used.cost_usd):>10}"
-                f"  {call.status}{tries}{_tokens(call.used)}  {_subject(call)}"
+                f"│  ├─ {call.kind:<8} {_ms(call.latency_ms):>9}  {usd_text(used.cost_usd):>10}"
+                f"  {call.status}{tries}{tokens}  {_subject(call)}"
             )
             for tried in call.attempts:
                 outcome = f"{tried.outcome}{f' ({tried.detail})' if tried.detail else ''}"
@@ -203,10 +205,6 @@ def _kinds(calls: "Sequence[CallRecord]") -> str:
             f"{len(of)} {kind} in {took_s:.1f} s for {usd_text(sum((c.used.cost_usd for c in of), Decimal(0)))}"
         )
     return "; ".join(parts) or "no calls"
-
-
-def _tokens(used: Usage) -> str:
-    return f"  {used.tokens_in}+{used.tokens_out} tokens" if used.tokens_in or used.tokens_out else ""
 
 
 def _ms(latency_ms: float | None) -> str:

@@ -76,17 +76,14 @@ def _file_named(text: str) -> Path | None:
     return path
 
 
-def _written_by(result: "FetchResult") -> str:
-    """Who wrote the content, where a model was asked for it."""
-    info = result.info
-    if info.markdown_note:
-        return f"{info.markdown_by} ({info.markdown_note.replace('_', ' ')})"
-    used = f", {info.tokens_in} tokens in, {info.tokens_out} out" if info.tokens_in else ""
-    return "" if info.markdown_by == "rules" else info.markdown_by + used
-
-
 def _header(result: "FetchResult") -> str:
-    older = " (an older copy)" if result.info.stale else ""
+    info = result.info
+    older = " (an older copy)" if info.stale else ""
+    used = f", {info.tokens_in} tokens in, {info.tokens_out} out" if info.tokens_in else ""
+    # Who wrote the content, where a model was asked for it.
+    by = "" if info.markdown_by == "rules" else info.markdown_by + used
+    if info.markdown_note:
+        by = f"{info.markdown_by} ({info.markdown_note.replace('_', ' ')})"
     lines = [
         ("title", result.title),
         ("site", result.site_name or (urlsplit(result.final_url).hostname or "")),
@@ -95,9 +92,9 @@ def _header(result: "FetchResult") -> str:
         ("modified", result.modified_at.date().isoformat() if result.modified_at else ""),
         ("url", result.final_url),
         ("leads to", result.location),
-        ("fetched", f"{result.info.fetched_at:%Y-%m-%d %H:%M:%S} UTC via {result.info.via}{older}"),
+        ("fetched", f"{info.fetched_at:%Y-%m-%d %H:%M:%S} UTC via {info.via}{older}"),
         ("snapshot", result.snapshot_id),
-        ("markdown by", _written_by(result)),
+        ("markdown by", by),
     ]
     return "---\n" + "".join(f"{name}: {' '.join(value.split())}\n" for name, value in lines if value) + "---\n"
 

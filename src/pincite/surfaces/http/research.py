@@ -22,15 +22,7 @@ from pincite.exports.codec import event_json
 from pincite.surfaces.accounts import charged
 from pincite.surfaces.http import shapes
 from pincite.surfaces.http.responses import EventStream
-from pincite.surfaces.http.service import (
-    CallersEngine,
-    Scope,
-    Service,
-    account_of,
-    budget_of,
-    owner_of,
-    service_of,
-)
+from pincite.surfaces.http.service import CallersEngine, Scope, Service, account_of, budget_of, owner_of, service_of
 from pincite.surfaces.http.shapes import cursor_after, published, read_cursor, shape_json, shaped, streamed
 from pincite.surfaces.requests import Part, body_of, part_json, request_of
 from pincite.wiring.registry import BUNDLE, export_formats

@@ -37,7 +37,7 @@ async def secret(request: Request, scope: Scope) -> dict[str, Any]:
     return {"secret": (await engine.server_services()).hooks.secret(scope)}
 
 
-async def deliver(service: Service, *, look_every_s: float = LOOK_EVERY_S) -> None:
+async def deliver(service: Service) -> None:
     """Send what is due, for ever."""
     while True:
         try:
@@ -49,7 +49,7 @@ async def deliver(service: Service, *, look_every_s: float = LOOK_EVERY_S) -> No
         async with anyio.create_task_group() as tries:
             for webhook in due:
                 tries.start_soon(_try, service, webhook)
-        with anyio.move_on_after(look_every_s):
+        with anyio.move_on_after(LOOK_EVERY_S):
             await service.closing.wait()
 
 

@@ -18,7 +18,7 @@ from pincite.domain.errors import InvalidInput, NotFound, PinciteError, RunNotFo
 from pincite.domain.events import RunStatus
 from pincite.domain.fetch import FetchResult
 from pincite.domain.printable import one_line
-from pincite.domain.report import RejectedClaim, Report, ReportClaim
+from pincite.domain.report import Report, ReportClaim
 from pincite.domain.search import NOTHING_FOUND, SearchResponse
 from pincite.domain.signs import beyond_text, claim_proof, refusal
 from pincite.engine import Engine
@@ -242,7 +242,8 @@ def section_text(report: Report, section: str) -> str:
     if section in ("findings", "citations"):
         return _json(part_json(report, "findings" if section == "findings" else "citations"))
     if section == "claims":
-        return "\n".join([*map(_claim, report.claims), *map(_refused, report.rejected_claims)])
+        left_out = (f"- refused: {c.text} ({c.verdict}; {refusal(c)})\n" for c in report.rejected_claims)
+        return "\n".join([*map(_claim, report.claims), *left_out])
     if section == "sources":
         return "\n".join(
             f"[{r.n}] {r.title} {r.url} (accessed {short_utc_text(r.accessed_at)})" for r in report.references
@@ -258,10 +259,6 @@ def _claim(claim: ReportClaim) -> str:
     said = "; ".join(part for part in (str(claim.verdict), claim_proof(claim), beyond_text(claim)) if part)
     quotes = (f"  > {one_line(evidence.quote)}\n  {evidence.url}\n" for evidence in claim.evidence)
     return f"- {claim.text} ({said})\n{''.join(quotes)}"
-
-
-def _refused(claim: RejectedClaim) -> str:
-    return f"- refused: {claim.text} ({claim.verdict}; {refusal(claim)})\n"
 
 
 def audited(audit: Audit, offset: int) -> Audited:

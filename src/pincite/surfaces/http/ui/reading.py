@@ -38,7 +38,13 @@ MAX_SHOWN = 100
 async def runs_page(request: Request, engine: ReadersEngine, q: str = "", status: str = "") -> Response:
     """The runs whose question has all these words, newest first."""
     known = await engine.runs(MAX_LOOKED_AT)
-    found = [record for record in known if _matches(record, q, status)]
+    words = q.casefold().split()
+    found = [
+        record
+        for record in known
+        if status in ("", record.status)
+        and all(word in f"{record.question} {record.run_id}".casefold() for word in words)
+    ]
     return page(
         request,
         "runs.html",
@@ -77,11 +83,6 @@ async def delete(run_id: str, request: Request, scope: Reader, form: Form) -> Re
     """Delete the run and what only it used."""
     await (await service_of(request).engine(scope)).delete(run_id)
     return seeing("/runs")
-
-
-def _matches(record: RunRecord, q: str, status: str) -> bool:
-    text = f"{record.question} {record.run_id}".casefold()
-    return all(word in text for word in q.casefold().split()) and status in ("", record.status)
 
 
 # How much of a page is shown before and after a passage; all of it is a click away.

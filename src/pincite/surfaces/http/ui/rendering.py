@@ -18,7 +18,6 @@ from pincite.domain.budget import usd_text
 from pincite.domain.errors import NotFound, PinciteError
 from pincite.domain.printable import day, linkable, one_line, without_controls
 from pincite.domain.reasons import plural, reason_text
-from pincite.domain.report import Report
 from pincite.domain.report_words import (
     balance_text,
     conflict_text,
@@ -43,11 +42,6 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
 }
-
-
-def static_path(name: str) -> str:
-    """The address of a file, which changes with the content of any of them: modules import each other by name."""
-    return f"/static/{_digest()}/{name}"
 
 
 @router.get("/static/{digest}/{name:path}")
@@ -156,12 +150,6 @@ def site(url: str) -> str:
     return host.removeprefix("www.") or url
 
 
-def no_answer(report: Report) -> tuple[str, str]:
-    """Why there is no answer: the sentence that matters, and the rest."""
-    head, _, rest = no_answer_text(report).removeprefix("**").partition("**")
-    return head, rest.strip()
-
-
 def moment(at: datetime) -> str:
     """A time as `2026-11-21 09:30 UTC`."""
     return f"{day(at)} {at:%H:%M} UTC"
@@ -194,7 +182,8 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals.update(
-        static=static_path,
+        # It changes with the content of any file: modules import each other by name.
+        static=lambda name: f"/static/{_digest()}/{name}",
         badges=VERDICTS,
         claim_marks=MARKS,
         statuses=STATUSES,
@@ -209,7 +198,8 @@ def _templates() -> Environment:
         refusal=refusal,
         conflict_text=conflict_text,
         coverage_text=coverage_text,
-        no_answer=no_answer,
+        # The sentence that matters, and the rest.
+        no_answer=lambda report: no_answer_text(report).removeprefix("**").partition("**")[::2],
         partial=lambda report: partial_text(report).strip("*"),
         reason_text=reason_text,
     )
