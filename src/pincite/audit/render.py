@@ -9,6 +9,7 @@ from pincite.audit.findings import OPEN, WRONG, Audit, AuditedSentence, AuditVer
 from pincite.domain.citation import cut_on_word
 from pincite.domain.codec import to_json
 from pincite.domain.evidence import Proof
+from pincite.domain.reasons import plural
 
 if TYPE_CHECKING:
     from collections.abc import ItemsView
@@ -44,9 +45,8 @@ def summary(audit: Audit) -> str:
     """The figures in a few lines: what was checked, what was found, precision and recall of the citations."""
     lines = [audit.shortfall[0].upper() + audit.shortfall[1:] + "."] if audit.shortfall else []
     if audit.coverage is not None:
-        claims = "1 claim" if len(audit.claims) == 1 else f"{len(audit.claims)} claims"
         judged = "" if audit.shortfall else f"{audit.checked} of {len(audit.claims)} statements judged, "
-        lines.append(f"{claims}, {judged}{audit.coverage:.0%} coverage")
+        lines.append(f"{plural(len(audit.claims), 'claim')}, {judged}{audit.coverage:.0%} coverage")
         lines += _by_whom(audit)
     counts = audit.counts()
     lines += [

@@ -38,6 +38,7 @@ from pincite.domain.report_words import (
     LEADS_HEADING,
     REFERENCES_HEADING,
     SUPPORT_WORD,
+    backing,
     balance_text,
     conflict_text,
     constraints_text,
@@ -47,8 +48,7 @@ from pincite.domain.report_words import (
     open_heading,
     open_points,
     partial_text,
-    shortened,
-    sources_text,
+    question_text,
 )
 
 CitationStyle = Literal["[n]", "[n](citation:n)"]
@@ -124,8 +124,8 @@ def for_terminal(markdown: str) -> str:
 
 def _blocks(report: Report) -> Iterator[str]:
     yield _heading(1, report.title or report.question)
-    if report.title and one_line(report.title) != one_line(report.question):
-        yield f"Question: {escape(shortened(report.question))}"
+    if question := question_text(report):
+        yield f"Question: {escape(question)}"
     yield from _above(report)
     if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:
         yield no_answer_text(report)
@@ -164,8 +164,7 @@ def _open(report: Report) -> Iterator[str]:
     """What the sources leave open: conflicts, parts without an answer, gaps."""
     if listed := report.listed_conflicts():
         yield _heading(2, CONFLICTS_HEADING)
-        known = {reference.n for reference in report.references}
-        yield "\n".join(line for conflict in listed for line in _conflict(conflict, known))
+        yield "\n".join(line for conflict in listed for line in _conflict(conflict, report))
     lines: list[str] = []
     for point in open_points(report):
         lines.append(f"- {_block(escape(point.line))}")
@@ -300,13 +299,11 @@ def _block(text: str) -> str:
     return text if is_ours or not _BLOCK_START.match(text) else _BLOCK_START.sub(r"\g<before>\\", text, count=1)
 
 
-def _conflict(conflict: ReportConflict, known: set[int]) -> Iterator[str]:
+def _conflict(conflict: ReportConflict, report: Report) -> Iterator[str]:
     yield "- " + _block(escape(conflict_text(conflict)))
     for side in conflict.sides:
-        numbers = {e.reference_n for e in side.evidence if e.reference_n is not None} & known
-        sources = f"({sources_text(side.independent_sources)})" if side.independent_sources else ""
-        marks = _marks(sorted(numbers))
-        yield "    - " + " ".join(filter(None, (_block(escape(side.statement)), sources, marks)))
+        sources, numbers = backing(side, report)
+        yield "    - " + " ".join(filter(None, (_block(escape(side.statement)), sources, _marks(numbers))))
 
 
 def lead_head(lead: ReportLead, *, why: str | None = None) -> str:

@@ -7,7 +7,8 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.layout import Sentence
 from pincite.domain.metrics import Coverage
 from pincite.domain.printable import one_line
-from pincite.domain.report import PartStatus, Report, ReportConflict, ReportStatus
+from pincite.domain.reasons import plural
+from pincite.domain.report import PartStatus, Report, ReportConflict, ReportConflictSide, ReportStatus
 from pincite.domain.search import Constraints
 from pincite.domain.statements import LOW_CONFIDENCE_LABEL, ONE_SOURCE_MARK
 
@@ -144,6 +145,26 @@ def labelled(sentence: Sentence) -> str:
 def sources_text(count: int) -> str:
     """How many independent sources stand behind something: "1 independent source"."""
     return f"{count} independent {'source' if count == 1 else 'sources'}"
+
+
+def counts_text(report: Report) -> str:
+    """How much the report holds: "12 checked statements from 3 sources"."""
+    return f"{plural(len(report.claims), 'checked statement')} from {plural(len(report.references), 'source')}"
+
+
+def question_text(report: Report) -> str:
+    """The question as it is printed under a title that says something else; empty where the title says it."""
+    is_told = not report.title or one_line(report.title) == one_line(report.question)
+    return "" if is_told else shortened(report.question)
+
+
+def backing(side: ReportConflictSide, report: Report) -> tuple[str, list[int]]:
+    """What stands behind a side of a conflict: "(2 independent sources)", and the numbers of its references.
+
+    A side may rest on a page that the report does not list: no mark leads nowhere.
+    """
+    sources = f"({sources_text(side.independent_sources)})" if side.independent_sources else ""
+    return sources, sorted({reference.n for reference in report.references} & {e.reference_n for e in side.evidence})
 
 
 def conflict_text(conflict: ReportConflict) -> str:

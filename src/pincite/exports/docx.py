@@ -24,16 +24,18 @@ from pincite.domain.report_words import (
     LEAD_ABOUT,
     LEADS_HEADING,
     SUPPORT_WORD,
+    backing,
     balance_text,
     conflict_text,
     constraints_text,
+    counts_text,
     coverage_text,
     no_answer_text,
     open_heading,
     open_points,
     partial_text,
+    question_text,
     shortened,
-    sources_text,
 )
 from pincite.domain.signs import (
     PROOFS,
@@ -124,12 +126,10 @@ class _File:
     def _head(self) -> None:
         report = self._report
         self._word.add_heading(_text(report.title or report.question), 0)
-        if report.title and one_line(report.title) != one_line(report.question):
-            self._word.add_paragraph(_text(shortened(report.question)), style="Subtitle")
-        limits = constraints_text(report.constraints)
-        claims, sources = len(report.claims), len(report.references)
-        counts = f"{claims} checked statement{'s' * (claims != 1)} from {sources} source{'s' * (sources != 1)}"
-        self._word.add_paragraph(_text(" · ".join(filter(None, (day(report.created_at), counts, limits)))))
+        if question := question_text(report):
+            self._word.add_paragraph(_text(question), style="Subtitle")
+        about = (day(report.created_at), counts_text(report), constraints_text(report.constraints))
+        self._word.add_paragraph(_text(" · ".join(filter(None, about))))
         if report.notes:
             self._word.add_paragraph(_text(" ".join(report.notes)), style="Source")
         if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:
@@ -153,17 +153,14 @@ class _File:
             self._word.add_heading(_text(section.heading), 1)
             for laid in laid_out(section):
                 self._laid(laid)
-        known = {reference.n for reference in report.references}
         if report.listed_conflicts():
             self._word.add_heading(CONFLICTS_HEADING, 1)
         for conflict in report.listed_conflicts():
             self._word.add_paragraph(_text(conflict_text(conflict)))
             for side in conflict.sides:
-                count = f" ({sources_text(side.independent_sources)})" if side.independent_sources else ""
-                paragraph = self._word.add_paragraph(_text(side.statement + count), style="List Bullet")
-                # A side may rest on a page that the report does not list: no mark leads nowhere.
-                numbers = {e.reference_n for e in side.evidence if e.reference_n is not None} & known
-                self._marks(paragraph, sorted(numbers))
+                sources, numbers = backing(side, report)
+                paragraph = self._word.add_paragraph(_text(f"{side.statement} {sources}"), style="List Bullet")
+                self._marks(paragraph, numbers)
 
     def _open_questions(self) -> None:
         report = self._report

@@ -15,7 +15,7 @@ from pincite.domain.evidence import CheckOutcome, ContextRole, Proof, Relation, 
 from pincite.domain.layout import Sentence, SentenceKind
 from pincite.domain.page import BlockKind, Document
 from pincite.domain.printable import day, linkable, one_line, without_controls
-from pincite.domain.reasons import reason_text
+from pincite.domain.reasons import plural, reason_text
 from pincite.domain.report import Reference, Report, ReportClaim, ReportConflict, ReportEvidence, ReportStatus
 from pincite.domain.report_words import (
     ANSWER_HEADING,
@@ -25,15 +25,17 @@ from pincite.domain.report_words import (
     LEADS_HEADING,
     REFERENCES_HEADING,
     SUPPORT_WORD,
+    backing,
     balance_text,
     conflict_text,
     constraints_text,
+    counts_text,
     coverage_text,
     no_answer_text,
     open_heading,
     open_points,
     partial_text,
-    shortened,
+    question_text,
     sources_text,
 )
 from pincite.domain.signs import MARKS, PROOFS, VERDICTS, beyond_text, claim_proof, proofs_used, refusal, sentence_proof
@@ -111,11 +113,9 @@ class _Page:
     def _head(self) -> Iterator[str]:
         report = self._report
         yield f'<h1 dir="auto">{_text(report.title or report.question)}</h1>'
-        if report.title and one_line(report.title) != one_line(report.question):
-            yield f'<p dir="auto">{_text(shortened(report.question))}</p>'
-        sources, claims = len(report.references), len(report.claims)
-        counts = f"{claims} checked {_plural('statement', claims)} from {sources} {_plural('source', sources)}"
-        about = (day(report.created_at), counts, constraints_text(report.constraints))
+        if question := question_text(report):
+            yield f'<p dir="auto">{_text(question)}</p>'
+        about = (day(report.created_at), counts_text(report), constraints_text(report.constraints))
         yield f'<p class="about">{" · ".join(_text(part) for part in about if part)}</p>'
         if report.notes:
             yield f'<p class="about" dir="auto">{_text(" ".join(report.notes))}</p>'
@@ -127,7 +127,7 @@ class _Page:
             yield f'<p class="notice"><strong>{head}</strong>{rest}</p>'
         elif report.status is ReportStatus.PARTIAL:
             yield f'<p class="notice">{partial_text(report).strip("*")}</p>'
-        if claims:
+        if report.claims:
             yield '<p class="hint">Choose a sentence to see the passage it rests on. '
             yield '<span class="keys">Keys: j next, k previous, Enter open, Esc close.</span></p>'
         legend = [f'<span class="proof">{s.shape}</span> {s.word}: {s.means}' for s in proofs_used(report)]
@@ -207,9 +207,9 @@ class _Page:
         yield f'<p dir="auto">{_text(conflict_text(conflict))}</p>'
         yield "<ul>"
         for side in conflict.sides:
-            numbers = sorted({e.reference_n for e in side.evidence if e.reference_n is not None} & {*self._references})
-            sources = f" ({sources_text(side.independent_sources)})" if side.independent_sources else ""
-            yield f'<li dir="auto">{_text(side.statement)}{sources}{self._marks(numbers) if numbers else ""}</li>'
+            sources, numbers = backing(side, self._report)
+            marks = self._marks(numbers) if numbers else ""
+            yield f'<li dir="auto">{_text(f"{side.statement} {sources}")}{marks}</li>'
         yield "</ul>"
 
     def _sources(self) -> Iterator[str]:
@@ -227,8 +227,7 @@ class _Page:
         yield '<ol class="references">'
         for n, reference in self._references.items():
             yield f'<li id="r{n}" dir="auto"><span class="number">[{n}]</span> {_link(reference.url, reference.title)}'
-            uses = f"{resting[n]} {_plural('statement', resting[n])}"
-            yield f'<br><span class="where">{_where(reference)} · {uses}</span></li>'
+            yield f'<br><span class="where">{_where(reference)} · {plural(resting[n], "statement")}</span></li>'
         yield "</ol>"
 
     def _appendix(self) -> Iterator[str]:
@@ -359,10 +358,6 @@ def _text(text: str) -> str:
 
 def _block_text(text: str) -> str:
     return html_escape(without_controls(text))
-
-
-def _plural(noun: str, count: int) -> str:
-    return noun if count == 1 else f"{noun}s"
 
 
 def _digest(source: str) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pincite.domain.events import Event, EventType, Json
 from pincite.domain.frozen import dataclass
-from pincite.domain.reasons import reason_text
+from pincite.domain.reasons import plural, reason_text
 
 # The way of a run; static/live.js folds events in the same way.
 STAGES = ("planning", "searching", "reading", "checking", "writing")
@@ -191,8 +191,8 @@ def _take(found: Progress, event: Event) -> None:
 def _reading(event: Event) -> str:
     if event.type is not EventType.LIBRARY_READ:
         return ""
-    pages = _number(event.data, "pages", 0)
-    return f"reading {_text(event.data, 'library')}: {pages} page{'' if pages == 1 else 's'} so far"
+    pages = plural(_number(event.data, "pages", 0), "page")
+    return f"reading {_text(event.data, 'library')}: {pages} so far"
 
 
 def _trouble(event: Event) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from pincite.domain.errors import PinciteError
+from pincite.domain.reasons import plural
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import BUNDLE, format_of, read_bytes, vet_output, write_file
 from pincite.surfaces.cli.run import print_error, print_json, print_result, print_text, with_engine
@@ -119,8 +120,8 @@ def _judged(entry: "JudgedBy", *, again: bool) -> str:
     """Who judged, when, and whether nobody did so again."""
     first, last = f"{entry.first:%Y-%m-%d}", f"{entry.last:%Y-%m-%d}"
     when = first if first == last else f"{first} to {last}"
-    sentences = "1 sentence" if entry.sentences == 1 else f"{entry.sentences} sentences"
-    return f"{sentences} judged by {entry.judge} on {when}{'' if again else ', not judged again'}"
+    told = "" if again else ", not judged again"
+    return f"{plural(entry.sentences, 'sentence')} judged by {entry.judge} on {when}{told}"
 
 
 @options.configured("source", "profile", "llm", "judge", "resolve", "allow_network", "home")
