@@ -127,7 +127,7 @@ class Batch:
 
     async def _answer(self, item: Item, out: IO[str], on_answer: OnAnswer) -> None:
         try:
-            run_id, status = await self._stored(item, RunOptions(self._run_id(item), self._name, BATCH_PRIORITY))
+            run_id, status = await self._stored(item)
             if status in (*ACTIVE, *_BROKEN_OFF):
                 await self._engine.resume(run_id)
             line = await self._line(item, run_id)
@@ -141,8 +141,7 @@ class Batch:
         left: dict[str, Item] = {}
         for item in waiting:
             try:
-                run_options = RunOptions(self._run_id(item), self._name, BATCH_PRIORITY, for_workers=True)
-                run_id, status = await self._stored(item, run_options)
+                run_id, status = await self._stored(item, for_workers=True)
             except PinciteError as error:
                 await self._write(self._failed(item, error), out, on_answer)
                 continue
@@ -157,12 +156,13 @@ class Batch:
                     await self._write(await self._line(item, run_id), out, on_answer)
             await anyio.sleep(_LOOK_S)
 
-    async def _stored(self, item: Item, run_options: RunOptions) -> tuple[str, RunStatus]:
+    async def _stored(self, item: Item, *, for_workers: bool = False) -> tuple[str, RunStatus]:
         """The run of a question, made now if there is none."""
         run_id = self._run_id(item)
         try:
             return run_id, (await self._engine.run(run_id)).status
         except RunNotFound:
+            run_options = RunOptions(run_id, self._name, BATCH_PRIORITY, for_workers=for_workers)
             await self._engine.start(item.asked, run_options=run_options)
             return run_id, RunStatus.QUEUED
 

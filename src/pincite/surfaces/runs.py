@@ -267,9 +267,7 @@ class RunManager:
             async with self.attending(engine, run_id):
                 while True:
                     # Both before the read: what is said during it is read next time.
-                    going, news = self.is_going(run_id), None
-                    if going:
-                        news = self.news(run_id)
+                    news = self.news(run_id) if self.is_going(run_id) else None
                     page = await engine.events(run_id, after, EVENTS_AT_ONCE)
                     for event in page:
                         after = event.seq
@@ -329,8 +327,7 @@ class RunManager:
         self._notify(event.run_id)
 
     def _notify(self, run_id: str) -> None:
-        waiting = self._news.pop(run_id, None)
-        if waiting is not None:
+        if (waiting := self._news.pop(run_id, None)) is not None:
             waiting.set()
 
     async def _work(self, engine: Engine, run_id: str, scope: anyio.CancelScope, account: Account) -> None:

@@ -1,4 +1,4 @@
-"""What a run is doing, on stderr (live on a terminal, else a few lines), and what one did, with its tree of calls."""
+"""What a run is doing, on stderr: live on a terminal, else a few lines."""
 
 import os
 import sys

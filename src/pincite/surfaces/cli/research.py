@@ -333,22 +333,26 @@ def search(
         print_note(line)
     if as_json:
         print_value(response)
-    elif not response.results:
+        return
+    if not response.results:
         print_text("No results.")
     elif sys.stdout.isatty():
         _print_table(response)
     else:
         for result in response.results:
             print_text(f"{result.rank}. {result.title}\n   {result.url}\n   {result.snippet}\n")
-    for left_out in response.info.left_out if not as_json else ():
+    info = response.info
+    for left_out in info.left_out:
         print_note(f"Left out: {left_out.url} ({reason_text(left_out.reason)})")
+    if explain:  # which has said it all
+        return
     local = {hit.provider for hit in response.results} <= {"local"}
-    if not as_json and not explain and response.info.stale:
-        print_note(f"Older results: {response.info.reason}")
-    elif not as_json and not explain and (asked.file_type or asked.in_title or local) and response.info.reason:
-        print_note(response.info.reason)
-    if not as_json and not explain and not response.results and response.info.dropped:
-        print_note("Left out: " + ", ".join(f"{count} ({reason})" for reason, count in response.info.dropped.items()))
+    if info.stale:
+        print_note(f"Older results: {info.reason}")
+    elif info.reason and (asked.file_type or asked.in_title or local):
+        print_note(info.reason)
+    if not response.results and info.dropped:
+        print_note("Left out: " + ", ".join(f"{count} ({reason})" for reason, count in info.dropped.items()))
 
 
 def account(response: "SearchResponse") -> list[str]:
