@@ -78,7 +78,6 @@ _OF_CODE: Final = (
     "it is code, its rows parted by ⏎, with their indentation as dots: it states that it does what is said before it, "
     "that each call, option and setting is used as its lines use or describe it, and what its comments say"
 )
-_BY_FACT: Final = frozenset({Facts.NOWHERE, Facts.NOWHERE_OTHER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +320,6 @@ class _Case:
             # Without the words that go beyond nobody can say what is carried.
             verdict = VerdictStatus.UNCHECKED
         printable = verdict in (VerdictStatus.SUPPORTED, VerdictStatus.PARTIAL)
-        nothing = answer is not None and answer.label is JudgementLabel.NOTHING_TO_CHECK and not self.facts
         return replace(
             answered,
             verdict=verdict,
@@ -330,7 +328,7 @@ class _Case:
             beyond=beyond if verdict is VerdictStatus.PARTIAL else "",
             reason="" if verdict is VerdictStatus.SUPPORTED else self._reason(facts, said, answer, failure, judge),
             evidence=evidence,
-            nothing_to_check=nothing,
+            nothing_to_check=answer is not None and answer.label is JudgementLabel.NOTHING_TO_CHECK and not self.facts,
             unanswered=answer is None and judge is not None and self.needs_judge,
         )
 
@@ -342,8 +340,7 @@ class _Case:
         if not self.facts or narrow == evidence:
             return narrow
         lines = [line.text for line in numbered(narrow, self.statement.premises)]
-        same = facts_of(self.statement.facts(lines)) is facts_of(self.facts)
-        return narrow if same else evidence
+        return narrow if facts_of(self.statement.facts(lines)) is facts_of(self.facts) else evidence
 
     def _beyond(self, answer: Judgement | None, said: Stance) -> str:
         words = [answer.beyond] if answer is not None and said is Stance.PARTLY and answer.beyond else []
@@ -380,7 +377,7 @@ class _Case:
     def _reason(self, facts: Facts, said: Stance, answer: Judgement | None, failure: str, judge: Judge | None) -> str:
         """Why it is not supported, as a person would say it."""
         problems = "; ".join(f.problem for f in self.facts if f.problem)
-        if problems and (facts in _BY_FACT or said is Stance.STATES):
+        if problems and (facts in (Facts.NOWHERE, Facts.NOWHERE_OTHER) or said is Stance.STATES):
             return problems
         if not self.lines:
             return "no passage was given" if answer is None else "it says nothing that could be checked"
