@@ -66,20 +66,30 @@ class ModelPlanner:
             max_tokens_out=2_000,
         )
         planned = await self._calls.ask(ModelRole.PLANNER, prompt, PlannedQuestion, deadline_s=progress.seconds_left)
-        return Plan(self._parts(task, planned.parts))
+        return self._plan_of(task, planned.parts)
 
-    def _parts(self, task: Task, planned: Sequence[PlannedPart]) -> tuple[SubQuestion, ...]:
-        """The parts that are about the question, each with queries that may leave; the question itself if none is."""
+    def _plan_of(self, task: Task, planned: Sequence[PlannedPart]) -> Plan:
+        """The parts that are about the question, each with queries that may leave; the question itself if none is.
+
+        Those that are left out are told with the reason.
+        """
         subject = set(terms(f"{task.question} {task.background}"))
+        left_out: list[PlanChange] = []
         made: list[SubQuestion] = []
         asked: set[str] = set()
         numbers: dict[int, str] = {}
         for number, part in enumerate(planned, start=1):
             text = plain_line(part.question)[:_PART_CHARS]
             waits = numbers.get(part.depends_on)
-            about = subject.intersection(terms(text)) or waits is not None
-            if len(made) >= MAX_PARTS or not about or is_flagged(text):
+            told = set(terms(" ".join((text, part.heading, *part.queries))))
+            about = subject.intersection(told) or waits is not None
+            if is_flagged(text) or not text:
                 continue
+            if len(made) >= MAX_PARTS or not about:
+                why = f"a plan has {MAX_PARTS} parts at most" if about else "it shares no word with the question"
+                left_out.append(PlanChange("left_out", text, why))
+                continue
+            subject |= set(terms(text))  # what leads on from a part ("lazy loading") need not name the subject again
             if any(text.lower() == other.text.lower() for other in made):
                 continue
             texts = [text for text in self._vetted(task, part.queries) if text not in asked][:_QUERIES_PER_PART]
@@ -101,7 +111,7 @@ class ModelPlanner:
         if not made:
             text = " ".join(task.question.split())
             made = [SubQuestion("1", text, (), heading=heading_of("", text))]
-        return self._filled(task, made, asked)
+        return Plan(self._filled(task, made, asked), changes=tuple(left_out[:MAX_PARTS]))
 
     def _filled(self, task: Task, made: list[SubQuestion], asked: set[str]) -> tuple[SubQuestion, ...]:
         """The parts with queries of the question's own words where the model gave fewer than three."""

@@ -568,6 +568,21 @@ async def test_a_plan_of_forty_parts_is_eight(count: int) -> None:
         event.data["sub_questions"] for event in run.events.events if event.type is EventType.PLAN_CREATED
     ]
     assert all(len(plan) <= 8 for plan in plans)
+    left = [e.data for e in run.events.events if e.type is EventType.PLAN_CHANGED and e.data["change"] == "left_out"]
+    assert "a plan has 8 parts at most" in {event["reason"] for event in left}
+
+
+async def test_a_part_that_leads_on_from_another_is_kept_and_one_left_out_is_told() -> None:
+    texts = ("How is the Varden lighthouse lit?", "Which oil do lamps burn that are lit by hand?", "Who owns Paris?")
+    parts: Any = [{"question": text, "heading": "", "kind": "", "queries": []} for text in texts]
+    run = Small()
+    await run.run(ScriptedModel({"planner": {"parts": parts}}))
+    plan: Any = next(e.data["sub_questions"] for e in run.events.events if e.type is EventType.PLAN_CREATED)
+    assert [part["text"] for part in plan] == list(texts[:2])
+    left = [e.data for e in run.events.events if e.type is EventType.PLAN_CHANGED]
+    assert [(e["change"], e["part"], e["reason"]) for e in left] == [
+        ("left_out", texts[2], "it shares no word with the question")
+    ]
 
 
 async def test_a_plan_that_the_asker_changed_is_taken_as_it_is() -> None:
