@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import field, replace
-from functools import lru_cache
 
 from lxml import etree
 from lxml.html import HtmlElement
@@ -14,6 +13,7 @@ from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.hidden import NEVER_TEXT, PICTURES
 from pincite.fetch.extractors.inline import InlineReader
 from pincite.fetch.extractors.languages import code_language
+from pincite.fetch.extractors.notes import is_footnote, note_kind
 from pincite.fetch.extractors.revealed import FOLDED
 from pincite.fetch.extractors.tables import Cell, holds_data, table_block
 
@@ -34,17 +34,7 @@ _KINDS = {
     **dict.fromkeys(_CODE_TAGS, BlockKind.CODE),
 }
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
-# Class names of boxes in what documentation tools write: Docutils, Sphinx, DocBook, Asciidoctor, MkDocs, Docusaurus,
-# GitHub (`markdown-alert-note`).
-_NOTE_KINDS = frozenset(
-    "note notes warning tip hint caution important danger attention error admonition seealso callout alert notice info "
-    "example todo deprecated versionadded versionchanged versionremoved".split()
-)
-_NOTE_PREFIXES = frozenset({"admonition", "alert", "callout", "markdown", "theme", "is", "block"})
-_VAGUE_NOTES = frozenset({"admonition", "alert", "callout", "notice", "info"})
 _BOX_TAGS = frozenset({"div", "aside", "section", "p", "table", "blockquote", "details", "dl"})
-_FOOTNOTE = re.compile(r"\b(?:footnotes?|endnotes?|fn-list|footnote-list)\b", re.IGNORECASE)
-_FOOTNOTE_ROLES = frozenset({"doc-footnote", "doc-endnotes", "doc-endnote"})
 _LINE_NUMBERS = re.compile(
     r"\b(?:linenos|linenodiv|lineno|line-numbers-rows|gutter|line-?numbers?|blob-num|hljs-ln-n|rouge-gutter)\b"
 )
@@ -92,11 +82,10 @@ class _Owner:
 
 @dataclass(slots=True)
 class _Numbering:
-    """A list being walked."""
+    """An ordered list being walked."""
 
-    ordered: bool
-    next_number: int = 1
-    step: int = 1
+    next_number: int
+    step: int
 
 
 @dataclass(slots=True)
@@ -238,10 +227,9 @@ class BlockWalk:
         return True
 
     def _leave_block(self, element: HtmlElement) -> None:
-        tag = element.tag
         if self._in_cell:
             self._inline.text.space()
-        elif not self._in_code or tag in _CODE_TAGS:
+        elif not self._in_code or element.tag in _CODE_TAGS:
             self._flush(element)
             self._inline.leave(element)
             self._frames.pop()
@@ -251,7 +239,7 @@ class BlockWalk:
         frame = inside.inner()
         self._frames.append(frame)
         if tag in _LISTS:
-            frame.numbering = _numbering(element, tag)
+            frame.numbering = _numbering(element) if tag == "ol" else None
         elif tag == "dl":
             frame.terms = _Owner()
         if tag == "summary" and inside.fold is not None and element.getparent() is inside.fold:
@@ -259,7 +247,7 @@ class BlockWalk:
         elif (tag == "details" and "open" not in element.attrib) or FOLDED in element.attrib:
             frame.fold, frame.folds, frame.is_folded = element, inside.folds + 1, True
         if tag in _BOX_TAGS:
-            frame.note = _note_kind(element) or inside.note
+            frame.note = note_kind(element) or inside.note
         match tag:
             case "li":
                 frame.context = _list_item(element, inside)
@@ -271,11 +259,11 @@ class BlockWalk:
             case _ if tag in _KINDS:
                 frame.context = _Context(_KINDS[tag], inside.depth)
             case _ if tag in _HEADINGS:
-                frame.context = _heading(_HEADINGS[tag], inside)
-            case _ if inside.context.kind is not BlockKind.FOOTNOTE and _is_footnote(element):
+                frame.context = _heading(element, inside)
+            case _ if inside.context.kind is not BlockKind.FOOTNOTE and is_footnote(element):
                 frame.context = _Context(BlockKind.FOOTNOTE, inside.depth)
             case "div" | "p" if element.get("role") == "heading" and _is_one_line(element):
-                frame.context = _heading(_aria_level(element), inside)
+                frame.context = _heading(element, inside)
 
     def _code(self, element: HtmlElement) -> None:
         """A code block that is nothing but text and colouring."""
@@ -324,45 +312,39 @@ class BlockWalk:
         if caption is not None:
             self._walk(caption)
             self._flush(caption)
-        outer, self._inline = self._inline, InlineReader(self.base_url, self._inline.targets)
-        self._in_cell = True
-        try:
-            block = table_block(table, self._cell)
-        finally:
-            self._inline, self._in_cell = outer, False
+        outer, self._in_cell = self._inline, True
+        block = table_block(table, self._cell)
+        self._inline, self._in_cell = outer, False
         if block is not None:
             frame = self._frames[-1]
-            note = _note_kind(table) or frame.note
+            note = note_kind(table) or frame.note
             block = replace(block, level=frame.depth, parent=frame.parent, note=note, secondary=frame.is_folded)
             self._emit(block, table)
 
     def _cell(self, cell: HtmlElement) -> Cell:
         """The text of a table cell on one line."""
         row = cell.getparent()
-        if not len(cell) and not cell.get("style") and (row is None or not row.get("style")):
+        if not len(cell) and not cell.get("style") and not row.get("style"):
             return Cell(clean(" ".join((cell.text or "").split())).strip(), ())
-        inline = self._inline
-        for element in (row, cell):
-            if element is not None:
-                inline.strike(element)
+        # One of its own: what a cell leaves open ends with it.
+        inline = self._inline = InlineReader(self.base_url, self._inline.targets)
+        inline.strike(row)
+        inline.strike(cell)
         self._walk(cell)
         text, marks = inline.text.take()
-        if not inline.is_closed:
-            self._inline = InlineReader(self.base_url, inline.targets)
         return Cell(text.replace("\n", " "), marks)
 
 
-def _numbering(element: HtmlElement, tag: str) -> _Numbering:
-    backwards = "reversed" in element.attrib
-    value = (element.get("start") or "").strip()
-    first = int(value) if _INTEGER.fullmatch(value) else len(element.findall("li")) if backwards else 1
-    return _Numbering(tag == "ol", first, -1 if backwards else 1)
+def _numbering(element: HtmlElement) -> _Numbering:
+    value, step = (element.get("start") or "").strip(), -1 if "reversed" in element.attrib else 1
+    first = int(value) if _INTEGER.fullmatch(value) else len(element.findall("li")) if step < 0 else 1
+    return _Numbering(first, step)
 
 
 def _list_item(element: HtmlElement, inside: _Frame) -> _Context:
     numbering = inside.numbering
     number: int | None = None
-    if numbering is not None and numbering.ordered:
+    if numbering is not None:
         value = (element.get("value") or "").strip()
         number = int(value) if _INTEGER.fullmatch(value) else numbering.next_number
         numbering.next_number = number + numbering.step
@@ -371,18 +353,17 @@ def _list_item(element: HtmlElement, inside: _Frame) -> _Context:
     return _Context(kind, inside.depth, number is not None, number)
 
 
-def _heading(level: int, inside: _Frame) -> _Context:
-    """A heading, but for what is marked up as one inside a term or a caption."""
+def _heading(element: HtmlElement, inside: _Frame) -> _Context:
+    """A heading, but for what is marked up as one inside a term or a caption.
+
+    Source: WAI-ARIA 1.2 §5.4, role `heading`: level 2 where none is given; HTML has six.
+    """
     kind = inside.context.kind
-    is_heading = kind not in {BlockKind.TERM, BlockKind.CAPTION}
-    return _Context(BlockKind.HEADING, level) if is_heading else _Context(kind, inside.depth)
-
-
-def _is_footnote(element: HtmlElement) -> bool:
-    if (element.get("role") or "") in _FOOTNOTE_ROLES:
-        return True
-    names = element.get("class")
-    return bool(names) and element.tag in {"div", "aside", "section", "p", "dl"} and bool(_FOOTNOTE.search(names))
+    if kind in {BlockKind.TERM, BlockKind.CAPTION}:
+        return _Context(kind, inside.depth)
+    given = element.get("aria-level") or ""
+    stated = min(max(int(given), 1), 6) if _INTEGER.fullmatch(given) else 2
+    return _Context(BlockKind.HEADING, _HEADINGS.get(element.tag, stated))
 
 
 def _is_one_line(element: HtmlElement) -> bool:
@@ -390,45 +371,13 @@ def _is_one_line(element: HtmlElement) -> bool:
     return not any(inner.tag in _BLOCK_TAGS for inner in element.iterdescendants())
 
 
-def _aria_level(element: HtmlElement) -> int:
-    """Source: WAI-ARIA 1.2 §5.4, role `heading`: level 2 where none is given; HTML has six."""
-    value = element.get("aria-level") or ""
-    return min(max(int(value), 1), 6) if _INTEGER.fullmatch(value) else 2
-
-
-def _note_kind(element: HtmlElement) -> str:
-    """The kind of box an element is by its class or role, or nothing. What holds a section is no box."""
-    names = element.get("class")
-    kind = _note_in(names) if names else ""
-    if element.get("role") == "note" and kind in {"", *_VAGUE_NOTES}:
-        kind = "note"
-    return "" if not kind or next(element.iter("h1", "h2"), None) is not None else kind
-
-
-@lru_cache(maxsize=2_048)
-def _note_in(names: str) -> str:
-    """The kind of box that class names spell out, the clearest of several."""
-    kinds: list[str] = []
-    for name in names.lower().split():
-        *prefixes, last = name.replace("_", "-").split("-")
-        if last in _NOTE_KINDS and all(prefix in _NOTE_PREFIXES for prefix in prefixes):
-            kinds.append(last)
-        elif prefixes and prefixes[0] in {"admonition", "alert", "callout"} and last not in {"title", "heading"}:
-            kinds.append(prefixes[0])
-    return next((kind for kind in kinds if kind not in _VAGUE_NOTES), kinds[0] if kinds else "")
-
-
 def blocks_of(found: Sequence[Found], first: int = 0) -> tuple[Block, ...]:
     """The blocks of what was kept of a walk, each with its parent's place among them; they begin at place `first`.
 
     A block whose parent was left out stands in none.
     """
-    places = {item.place: index for index, item in enumerate(found, start=first)}
+    places: dict[int | None, int] = {item.place: index for index, item in enumerate(found, start=first)}
     return tuple(
-        block if (parent := block.parent) is None else _with_parent(block, places.get(parent))
+        block if (parent := places.get(block.parent)) == block.parent else replace(block, parent=parent)
         for block in (item.block for item in found)
     )
-
-
-def _with_parent(block: Block, parent: int | None) -> Block:
-    return block if block.parent == parent else replace(block, parent=parent)

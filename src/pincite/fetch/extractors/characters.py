@@ -62,7 +62,11 @@ def decode(body: bytes, content_type: str | None = None) -> str:
     declared = _codec(named.group(1)) if named else ""
     if declared.startswith("utf-16") and b"\x00" not in body[:_SNIFF_BYTES]:
         declared = ""  # markup in UTF-16 has a zero byte in every other place
-    inside = _codec_inside(body)
+    head = body[:_SNIFF_BYTES]
+    found = _META.search(head) or _XML.search(head)
+    inside = _codec(found.group(1).decode("ascii")) if found else ""
+    if inside.startswith("utf-16"):
+        inside = ""  # whose ASCII declaration could be read is not UTF-16 (WHATWG HTML §13.2.3.2)
     if not declared.startswith("utf-16"):
         text = _strict_utf8(body)
         # ISO 2022 says in seven bits, after escapes, what UTF-8 takes for ASCII.
@@ -85,14 +89,6 @@ def _strict_utf8(body: bytes) -> str | None:
         if error.reason == "unexpected end of data" and len(body) - error.start < 4:
             return body[: error.start].decode("utf-8")
         return None
-
-
-def _codec_inside(body: bytes) -> str:
-    head = body[:_SNIFF_BYTES]
-    match = _META.search(head) or _XML.search(head)
-    codec = _codec(match.group(1).decode("ascii")) if match else ""
-    # A document whose ASCII declaration could be read is not UTF-16 (WHATWG HTML §13.2.3.2).
-    return "utf-8" if codec.startswith("utf-16") else codec
 
 
 def _codec(label: str) -> str:

@@ -1,11 +1,13 @@
 """Dates as pages write them, to aware UTC datetimes."""
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 
 _FORMATS = ("%B %d, %Y", "%b %d, %Y", "%b. %d, %Y", "%d %B %Y", "%d %b %Y", "%Y/%m/%d", "%Y%m%d", "%d.%m.%Y", "%Y-%m")
 _URL_DATE = re.compile(r"/((?:19|20)\d{2})[/-](0[1-9]|1[0-2])[/-](0[1-9]|[12]\d|3[01])(?:[/-]|$)")
 _OFFSET = re.compile(r"\s*([+-]\d{2}):?(\d{2})$")
+_MAIL = re.compile(r"(?:[A-Za-z]{3}, )?\d{1,2} [A-Za-z]{3} \d{4} \d")
 _FIRST_YEAR, _LAST_YEAR = 1900, 2100
 # The longest ways to write a date, with weekday and zone; longer texts hold a date among other words.
 _MAX_CHARS = 60
@@ -16,7 +18,7 @@ def parse_date(text: str) -> datetime | None:
     text = " ".join(text.split())
     if not text or len(text) > _MAX_CHARS:
         return None
-    moment = _iso(text) or _mail(text) or _listed(text)
+    moment = _read(text)
     if moment is None or not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
         return None
     try:
@@ -36,28 +38,16 @@ def date_in_url(url: str) -> datetime | None:
         return None
 
 
-def _iso(text: str) -> datetime | None:
-    try:
+def _read(text: str) -> datetime | None:
+    """As ISO 8601 has dates, as mail does, or as people write them."""
+    with suppress(ValueError):
         return datetime.fromisoformat(_OFFSET.sub(r"\1:\2", text.removesuffix(" UTC").removesuffix(" GMT")))
-    except ValueError:
-        return None
+    if _MAIL.match(text):
+        from email.utils import parsedate_to_datetime
 
-
-def _mail(text: str) -> datetime | None:
-    if not re.match(r"(?:[A-Za-z]{3}, )?\d{1,2} [A-Za-z]{3} \d{4} \d", text):
-        return None
-    from email.utils import parsedate_to_datetime
-
-    try:
-        return parsedate_to_datetime(text)
-    except ValueError:
-        return None
-
-
-def _listed(text: str) -> datetime | None:
+        with suppress(ValueError):
+            return parsedate_to_datetime(text)
     for pattern in _FORMATS:
-        try:
+        with suppress(ValueError):
             return datetime.strptime(text, pattern).replace(tzinfo=UTC)
-        except ValueError:
-            continue
     return None

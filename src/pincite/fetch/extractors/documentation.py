@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from lxml import etree
 from lxml.html import HtmlElement
 
-from pincite.fetch.extractors.dom import remove, size_of
+from pincite.fetch.extractors.dom import body_of, remove, size_of
 
 _GENERATORS = re.compile(
     r"\b(?:sphinx|docbook|asciidoc|mkdocs|docusaurus|doxygen|javadoc|rustdoc|mdbook|gitbook|antora|pod::|pod2html|groff|"
@@ -105,8 +105,7 @@ def _is_plain(root: HtmlElement) -> bool:
 def content_region(root: HtmlElement) -> HtmlElement:
     """The element that holds the text, with navigation taken out of it."""
     _settle_doxygen(root)
-    body = root.find("body")
-    region = root if body is None else body
+    region = body_of(root)
     total = size_of(region)
     for path in _REGIONS:
         matches = root.xpath(path)
@@ -115,7 +114,13 @@ def content_region(root: HtmlElement) -> HtmlElement:
             if size_of(largest) >= (_REGION_SHARE if path == "//article" else _MAIN_SHARE) * total:
                 region = largest
                 break
-    _drop_navigation(region, _neighbours(root))
+    # What the page's head names as its next, previous and upper page, its index and its contents.
+    neighbours = frozenset(
+        link.get("href") or ""
+        for link in root.iterfind("head/link[@rel]")
+        if not _LEADS_ELSEWHERE.isdisjoint((link.get("rel") or "").lower().split())
+    )
+    _drop_navigation(region, neighbours)
     return region
 
 
@@ -144,15 +149,6 @@ def _settle_doxygen(root: HtmlElement) -> None:
         signature.clear()
         signature.tag, signature.tail = "p", tail
         etree.SubElement(signature, "code").text = said
-
-
-def _neighbours(root: HtmlElement) -> frozenset[str]:
-    """The targets that the page's head names as its next, previous and upper page, its index and its contents."""
-    return frozenset(
-        link.get("href") or ""
-        for link in root.iterfind("head/link[@rel]")
-        if not _LEADS_ELSEWHERE.isdisjoint((link.get("rel") or "").lower().split())
-    )
 
 
 def _drop_navigation(region: HtmlElement, neighbours: frozenset[str]) -> None:

@@ -194,15 +194,11 @@ def _guard(text: str) -> int:
     """The number of tags, after checking their number and their attributes."""
     tags = _TAG.findall(text)
     count = len(tags)
-    if max(map(len, tags), default=0) > _FEW_CHARS and any(map(_has_too_many_attributes, tags)):
+    if any(len(_QUOTED.sub("", tag).split()) > MAX_ATTRIBUTES for tag in tags if len(tag) > _FEW_CHARS):
         raise ParseError(f"a tag has more than {MAX_ATTRIBUTES:,} attributes", reason="too_many_attributes")
     if count > MAX_TAGS:
         raise TooLarge(f"the page has more than {MAX_TAGS:,} tags", reason="too_many_tags")
     return count
-
-
-def _has_too_many_attributes(tag: str) -> bool:
-    return len(tag) > _FEW_CHARS and len(_QUOTED.sub("", tag).split()) > MAX_ATTRIBUTES
 
 
 def remove(element: HtmlElement) -> None:
@@ -223,6 +219,12 @@ def remove(element: HtmlElement) -> None:
         else:
             previous.tail = (previous.tail or "") + tail
     parent.remove(element)
+
+
+def body_of(root: HtmlElement) -> HtmlElement:
+    """The body of a page, or all of a page that has none."""
+    body = root.find("body")
+    return root if body is None else body
 
 
 def size_of(element: HtmlElement) -> int:

@@ -162,9 +162,8 @@ def read_epub(body: bytes, url: str) -> Document:
     found = tuple(blocks)
     if not found:
         raise EmptyContent("the book has no text", reason="empty_page")
-    fields = {}
-    for name in ("title", "creator", "language", "date"):
-        fields[name] = clean(package.findtext(f".//{_DC}{name}") or "").strip()
+    names = ("title", "creator", "language", "date")
+    fields = {name: clean(package.findtext(f".//{_DC}{name}") or "").strip() for name in names}
     return Document(
         "epub",
         VERSION,

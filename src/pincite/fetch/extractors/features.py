@@ -127,14 +127,16 @@ def is_mostly_links(item: Found) -> bool:
 def is_made_of_records(types: frozenset[str]) -> bool:
     """Whether the page says that it is a forum, a shop or a list, and no article."""
     names = {name.lower() for name in types}
-    if any("article" in name or name == "blogposting" for name in names):
-        return False
-    return bool(names & (_FORUM_TYPES | _GOODS_TYPES | _LIST_TYPES))
+    return not any(map(_is_article, names)) and bool(names & (_FORUM_TYPES | _GOODS_TYPES | _LIST_TYPES))
 
 
 def is_forum(types: frozenset[str]) -> bool:
     """Whether the page says that it is a thread, and no article."""
     return is_made_of_records(types) and not _FORUM_TYPES.isdisjoint(map(str.lower, types))
+
+
+def _is_article(type_name: str) -> bool:
+    return "article" in type_name or type_name == "blogposting"
 
 
 @dataclass(slots=True)
@@ -160,14 +162,13 @@ class BlockFeatures:
         self._counts = [len(row) for row in self._words]
         self._linked = [_linked_words(item) for item in found]
         self._total = max(sum(self._counts), 1)
-        self._types = _type_features(types)
+        names = {name.lower() for name in types} - _SAID
+        told = (float(bool(names & kinds)) for kinds in (_FORUM_TYPES, _GOODS_TYPES, _LIST_TYPES))
+        self._types = (*told, float(any(map(_is_article, names))))
         self._legal = [float(any(map(text.__contains__, _LEGAL))) for text in lowered]
         self._known_shares: dict[str, tuple[list[float], float]] = {}
         self._containers = _Containers(found, self._counts, self._linked)
         self._fixed = self._fixed_parts()
-
-    def __len__(self) -> int:
-        return len(self._found)
 
     def rows(self, votes: Votes) -> list[list[float]]:
         """One row per block with what these votes say of it."""
@@ -177,11 +178,11 @@ class BlockFeatures:
         )
         boxes = self._containers.around(main, second)
         head = [math.log1p(self._total), sum(self._linked) / self._total]
-        is_forum, is_product, is_article, is_list_page = self._types
+        is_forum, is_product, is_list_page, is_article = self._types
         last = len(self._found) - 1
         rows: list[list[float]] = []
         for index, (own, after) in enumerate(zip(*self._fixed, strict=True)):
-            low, high = max(index - 3, 0), min(index + 4, last + 1)
+            low, high = max(index - 3, 0), index + 4
             near = counts[low:high]
             around = max(sum(near), 1)
             rows.append(
@@ -233,20 +234,10 @@ class BlockFeatures:
                 float(depth), float(item.block.level), float(min(repeats[text], 10)),
                 self._legal[index], float(heading < index), math.log1p(alike[shapes[index]]),
             )  # fmt: skip
-            after.append((place, (*_KIND_ROWS[item.block.kind], *_bit_row(inside), *_role_row(mine | above))))
+            roles = _bit_row(mine | above)[len(_TAG_NAMES) :]
+            after.append((place, (*_KIND_ROWS[item.block.kind], *_bit_row(inside), *roles)))
             before += counts[index]
         return own, after
-
-
-def _type_features(types: frozenset[str]) -> tuple[float, float, float, float]:
-    """Whether the page says it is a forum, a shop, an article, a list."""
-    names = {name.lower() for name in types}
-    return (
-        float(bool(names & (_FORUM_TYPES - _SAID))),
-        float(bool(names & (_GOODS_TYPES - _SAID))),
-        float(any("article" in name or name == "blogposting" for name in names)),
-        float(bool(names & (_LIST_TYPES - _SAID))),
-    )
 
 
 def shares_of(found: Sequence[Found], text: str) -> list[float]:
@@ -376,10 +367,8 @@ def _flags(element: HtmlElement, known: dict[HtmlElement, tuple[int, int, int]])
             found = (0, 0, 0)
         else:
             above, _, depth = _flags(parent, known)
-            own = _BITS.get(element.tag, 0)
-            role = element.get("role")
-            if role:
-                own |= _BITS.get(_LANDMARKS.get(role, ""), 0)
+            landmark = _LANDMARKS.get(element.get("role") or "", "")
+            own = _BITS.get(element.tag, 0) | _BITS.get(landmark, 0)
             own |= _role_bits(element.get("class") or "", element.get("id") or "")
             found = (above | own, own, depth + 1)
         known[element] = found
@@ -405,8 +394,3 @@ def _bits_of_word(word: str) -> int:
 @lru_cache(maxsize=8_192)
 def _bit_row(bits: int) -> tuple[float, ...]:
     return tuple(1.0 if bits & bit else 0.0 for bit in _BITS.values())
-
-
-@lru_cache(maxsize=8_192)
-def _role_row(bits: int) -> tuple[float, ...]:
-    return tuple(1.0 if bits & _BITS[name] else 0.0 for name in _ROLE_NAMES)

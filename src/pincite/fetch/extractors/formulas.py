@@ -56,10 +56,7 @@ def _text(element: HtmlElement, level: int) -> str:
             parts[-1] += part
         else:
             parts.append(part)
-    if tag in _ROWS or tag not in _FORMS:
-        body = _joined(parts)
-        return f"[{body}]" if tag == "menclose" and "strike" not in element.get("notation", "") else body
-    return _FORMS[tag](element, parts)
+    return _form(tag, element, parts)
 
 
 def _operator(sign: str) -> str:
@@ -92,15 +89,37 @@ def _bracketed(text: str) -> str:
     return text if _SIMPLE.fullmatch(text) else f"({text})"
 
 
-def _fraction(element: HtmlElement, parts: list[str]) -> str:
-    above, below = _pair(parts)
-    if (element.get("linethickness") or "").strip() in {"0", "0px", "0pt", "0em"}:
-        return f"({above.strip()} over {below.strip()})"  # a binomial coefficient
-    return f"{_bracketed(above)}/{_bracketed(below)}"
-
-
-def _pair(parts: list[str]) -> tuple[str, str]:
-    return (parts[0], " ".join(parts[1:])) if parts else ("", "")
+def _form(tag: str, element: HtmlElement, parts: list[str]) -> str:
+    """An element with parts in one line; one of no known form is a row."""
+    first, rest = (parts[0], " ".join(parts[1:])) if parts else ("", "")
+    match tag:
+        case "mfrac":
+            if (element.get("linethickness") or "").strip() in {"0", "0px", "0pt", "0em"}:
+                return f"({first.strip()} over {rest.strip()})"  # a binomial coefficient
+            return f"{_bracketed(first)}/{_bracketed(rest)}"
+        case "mover" if len(rest.strip()) == 1 and not rest.strip().isalnum():
+            return first + rest.strip()
+        case "msup" | "mover":
+            return _script("^", first, rest)
+        case "msub" | "munder":
+            return _script("_", first, rest)
+        case "msubsup" | "munderover":
+            base, below, above = (*parts, "", "", "")[:3]
+            low = _script("_", base, below)
+            return f"{low}^{_bracketed(above)}" if above.strip() else low
+        case "mroot":
+            return f"root({rest.strip()}; {first.strip()})"
+        case "mfenced":
+            separator = (element.get("separators") or ",").strip()[:1] or ","
+            return f"{element.get('open') or '('}{f'{separator} '.join(parts)}{element.get('close') or ')'}"
+        case "mtable":
+            return f"[{'; '.join(filter(None, map(str.strip, parts)))}]"
+        case "mtr" | "mlabeledtr":
+            return ", ".join(filter(None, map(str.strip, parts)))
+    body = _joined(parts)
+    if tag == "msqrt":
+        return f"√{body.strip()}" if body.strip().isalnum() else f"√({body.strip()})"
+    return f"[{body}]" if tag == "menclose" and "strike" not in element.get("notation", "") else body
 
 
 def _script(sign: str, base: str, raised: str) -> str:
@@ -110,20 +129,6 @@ def _script(sign: str, base: str, raised: str) -> str:
     if raised in {"′", "″", "*", "†", "∗", "°", "'"}:
         return base + raised
     return f"{base if len(base.strip()) < 2 else _bracketed(base)}{sign}{_bracketed(raised)}"
-
-
-def _super(_: HtmlElement, parts: list[str]) -> str:
-    return _script("^", *_pair(parts))
-
-
-def _sub(_: HtmlElement, parts: list[str]) -> str:
-    return _script("_", *_pair(parts))
-
-
-def _both(_: HtmlElement, parts: list[str]) -> str:
-    base, below, above = (*parts, "", "", "")[:3]
-    low = _script("_", base, below)
-    return f"{low}^{_bracketed(above)}" if above.strip() else low
 
 
 def _multiscripts(element: HtmlElement, level: int) -> str:
@@ -145,40 +150,3 @@ def _multiscripts(element: HtmlElement, level: int) -> str:
             behind, before, pair = (behind, before + written, []) if is_before else (behind + written, before, [])
     core = _text(base, level + 1) if base is not element else ""
     return f"{before} {core}{behind}" if before else core + behind
-
-
-def _over(_: HtmlElement, parts: list[str]) -> str:
-    base, above = _pair(parts)
-    return (
-        base + above.strip() if len(above.strip()) == 1 and not above.strip().isalnum() else _script("^", base, above)
-    )
-
-
-def _root(_: HtmlElement, parts: list[str]) -> str:
-    base, index = _pair(parts)
-    return f"root({index.strip()}; {base.strip()})"
-
-
-def _square_root(_: HtmlElement, parts: list[str]) -> str:
-    body = _joined(parts).strip()
-    return f"√{body}" if body.isalnum() else f"√({body})"
-
-
-def _fenced(element: HtmlElement, parts: list[str]) -> str:
-    separator = (element.get("separators") or ",").strip()[:1] or ","
-    return f"{element.get('open') or '('}{f'{separator} '.join(parts)}{element.get('close') or ')'}"
-
-
-def _table(_: HtmlElement, parts: list[str]) -> str:
-    return f"[{'; '.join(filter(None, (part.strip() for part in parts)))}]"
-
-
-def _table_row(_: HtmlElement, parts: list[str]) -> str:
-    return ", ".join(filter(None, (part.strip() for part in parts)))
-
-
-_FORMS = {
-    "mfrac": _fraction, "msup": _super, "msub": _sub, "msubsup": _both, "munderover": _both, "munder": _sub,
-    "mover": _over, "mroot": _root, "msqrt": _square_root, "mfenced": _fenced, "mtable": _table, "mtr": _table_row,
-    "mlabeledtr": _table_row,
-}  # fmt: skip

@@ -15,7 +15,7 @@ from html import unescape
 from lxml import etree
 from lxml.html import HtmlElement
 
-from pincite.fetch.extractors.dom import Page, remove, size_of
+from pincite.fetch.extractors.dom import Page, body_of, remove, size_of
 from pincite.fetch.extractors.revealed import FOLDED, folded_sections, is_shown_by_script
 from pincite.fetch.extractors.style_rules import hidden_by_rules
 
@@ -110,16 +110,18 @@ def drop_unseen(page: Page) -> int:
     """
     root = page.root
     _settle_noscript(page)
-    body = root.find("body")
-    total = max(size_of(root if body is None else body), 1)
+    total = max(size_of(body_of(root)), 1)
     dropped = 0
     marked = page.still_noted()
     if any(name in page.source for name in _SCREEN_READER_CLASSES):
         known = {*marked, *(element for element in root.iter() if _is_for_screen_readers(element))}
         marked = [element for element in root.iter() if element in known]
-    by_sheet = _hidden_by_sheet(page)
-    if sum(map(size_of, _outermost([element for element, how in by_sheet.items() if how == "veiled"]))) > _MOST * total:
-        by_sheet = {element: how for element, how in by_sheet.items() if how != "veiled"}
+    # What a sheet lays out as nothing is as unseen as any: a script may show it as easily.
+    hidden = hidden_by_rules(page, style_hides)
+    by_sheet = {element: "veiled" if how == "gone" else how for element, how in hidden.items()}
+    veiled = {element for element, how in by_sheet.items() if how == "veiled"}
+    if sum(size_of(element) for element in veiled if veiled.isdisjoint(element.iterancestors())) > _MOST * total:
+        by_sheet = {element: how for element, how in by_sheet.items() if element not in veiled}
     by_itself = ((element, how) for element in marked if (how := _unseen(element)))
     doomed = [(element, how) for element, how in (*by_itself, *by_sheet.items()) if element.tag not in {"html", "body"}]
     unseen = {element for element, _ in doomed}
@@ -150,31 +152,21 @@ def _drop_dialogues(page: Page) -> None:
     """Take out what lies over the page, unless there is next to nothing below it."""
     for element in [dialog for dialog in page.root.iter("dialog") if dialog.get("open") is None]:
         remove(element)
-    if not any(_is_dialogue(element) for element in page.noted) and next(page.root.iter("dialog"), None) is None:
-        return
-    over = _DIALOGUES(page.root)
-    body = page.root.find("body")
-    if over and size_of(page.root if body is None else body) - sum(map(size_of, over)) >= _SHOWN_CHARS:
+    is_noted = any(
+        element.get("role") in {"dialog", "alertdialog"} or element.get("aria-modal") == "true"
+        for element in page.noted
+    )
+    over = _DIALOGUES(page.root) if is_noted or next(page.root.iter("dialog"), None) is not None else []
+    if over and size_of(body_of(page.root)) - sum(map(size_of, over)) >= _SHOWN_CHARS:
         for element in over:
             remove(element)
 
 
-def _is_dialogue(element: HtmlElement) -> bool:
-    return element.get("role") in {"dialog", "alertdialog"} or element.get("aria-modal") == "true"
-
-
-def _outermost(elements: Collection[HtmlElement]) -> Iterator[HtmlElement]:
-    """Those of the elements that stand in no other of them."""
-    return (element for element in elements if not any(above in elements for above in element.iterancestors()))
-
-
 def _settle_noscript(page: Page) -> None:
     """Drop what only readers without scripts see, unless it is the page: a shell that scripts fill, a script's text."""
-    root = page.root
-    fallbacks = [element for element in root.iter("noscript") if element.getparent() is not None]
-    body = root.find("body")
-    inside = sum(size_of(element) for element in fallbacks)
-    whole = size_of(root if body is None else body)
+    fallbacks = [element for element in page.root.iter("noscript") if element.getparent() is not None]
+    inside = sum(map(size_of, fallbacks))
+    whole = size_of(body_of(page.root))
     for element in fallbacks:
         size = size_of(element)
         is_shell = whole - inside < _SHELL_SHARE * inside and size > _MOST * inside
@@ -263,13 +255,8 @@ def _unseen(element: HtmlElement) -> str:
         return "covered"
     if _is_for_screen_readers(element):
         return "unseen"
-    style = element.get("style")
-    if not style:
-        return ""
-    how = style_hides(style)
-    if not how and _pale_on_default(element, style):
-        return "unseen"
-    return how
+    style = element.get("style") or ""
+    return style_hides(style) or ("unseen" if _pale_on_default(element, style) else "")
 
 
 def _is_for_screen_readers(element: HtmlElement) -> bool:
@@ -324,18 +311,8 @@ def _pale_on_default(element: HtmlElement, style: str) -> bool:
     if colour is None or not _same(_rgb(colour.group(1)), (255, 255, 255)):
         return False
     while element is not None:
-        if any(element.get(name) for name in ("class", "id", "bgcolor", "background")):
-            return False
-        if "background" in element.get("style", ""):
+        named = any(element.get(name) for name in ("class", "id", "bgcolor", "background"))
+        if named or "background" in element.get("style", ""):
             return False
         element = element.getparent()
     return True
-
-
-def _hidden_by_sheet(page: Page) -> dict[HtmlElement, str]:
-    """Elements that rules of the page's sheets hide, and how.
-
-    What a sheet lays out as nothing is as unseen as any: a script may show it as easily.
-    """
-    found = hidden_by_rules(page, style_hides)
-    return {element: "veiled" if how == "gone" else how for element, how in found.items()}

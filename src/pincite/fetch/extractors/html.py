@@ -12,7 +12,7 @@ from pincite.domain.page import Block, BlockKind, Document, Link
 from pincite.fetch.extractors import VERSIONS
 from pincite.fetch.extractors.blocks import BlockWalk, Found, blocks_of
 from pincite.fetch.extractors.documentation import content_region, is_documentation
-from pincite.fetch.extractors.dom import Page, parse, remove, size_of
+from pincite.fetch.extractors.dom import Page, body_of, parse, remove, size_of
 from pincite.fetch.extractors.drawn_formulas import settle_formulas
 from pincite.fetch.extractors.embedded import data_chars, embedded_text
 from pincite.fetch.extractors.features import BlockFeatures
@@ -76,8 +76,7 @@ def _content(
     page: Page, url: str, metadata: Metadata, items: PageItems
 ) -> tuple[list[Found], list[Found], tuple[str, ...]]:
     """The blocks that count, the comments of readers apart from them, and what must be said about the choice."""
-    body = page.root.find("body")
-    visible = size_of(page.root if body is None else body)
+    visible = size_of(body_of(page.root))
     walk = BlockWalk(metadata.base_url)
     remarks: list[Found] = []
     if is_documentation(page.root):
@@ -215,8 +214,7 @@ def cleaned_lines(text: str, url: str) -> tuple[str, ...]:
         for element in page.root.xpath(_AROUND):
             if element.getparent() is not None:
                 remove(element)
-        body = page.root.find("body")
-        region = page.root if body is None else body
+        region = body_of(page.root)
     _strip(region, base)
     html = etree.tostring(region, encoding="unicode", method="html", with_tail=False)
     rows = (row.strip(" \t\r") for row in _AFTER.sub(r"\1\n", html).split("\n"))

@@ -16,20 +16,10 @@ from pincite.fetch.extractors.writing import InlineText
 
 _MARKS = {
     "a": MarkKind.LINK,
-    "b": MarkKind.STRONG,
-    "strong": MarkKind.STRONG,
-    "i": MarkKind.EMPHASIS,
-    "em": MarkKind.EMPHASIS,
-    "var": MarkKind.EMPHASIS,
-    "cite": MarkKind.EMPHASIS,
-    "dfn": MarkKind.EMPHASIS,
-    "code": MarkKind.CODE,
-    "tt": MarkKind.CODE,
-    "kbd": MarkKind.CODE,
-    "samp": MarkKind.CODE,
-    "del": MarkKind.STRUCK,
-    "s": MarkKind.STRUCK,
-    "strike": MarkKind.STRUCK,
+    **dict.fromkeys(("b", "strong"), MarkKind.STRONG),
+    **dict.fromkeys(("i", "em", "var", "cite", "dfn"), MarkKind.EMPHASIS),
+    **dict.fromkeys(("code", "tt", "kbd", "samp"), MarkKind.CODE),
+    **dict.fromkeys(("del", "s", "strike"), MarkKind.STRUCK),
 }
 # After these a digit begins a number of its own.
 _APART = frozenset({MarkKind.SUPERSCRIPT, MarkKind.SUBSCRIPT, MarkKind.REFERENCE, MarkKind.STRUCK})
@@ -99,15 +89,11 @@ class InlineReader:
     text: InlineText = field(default_factory=InlineText)
     _open: list[tuple[HtmlElement, MarkKind, str | None]] = field(default_factory=list)
 
-    @property
-    def is_closed(self) -> bool:
-        """Whether no mark goes on from here."""
-        return not self._open
-
     def enter(self, element: HtmlElement) -> bool:
         """Begin an element; False when its inside is not to be walked."""
         tag = element.tag
-        if tag in _WHOLE and _follows_its_like(element):
+        before = element.getprevious() if tag in _WHOLE else None
+        if before is not None and before.tag in _WHOLE and not before.tail:  # one like it ends here
             if self.text.last.isdigit():
                 self.text.space()
             else:
@@ -254,12 +240,9 @@ class InlineReader:
             ):
                 return True
         parent = element.getparent()
-        linked = parent is not None and parent.tag == "a" and "#" in (parent.get("href") or "")
-        if (
-            linked
-            or (element.get("role") or "") == "doc-noteref"
-            or _REFERENCE_CLASSES.search(element.get("class") or "")
-        ):
+        if parent is not None and parent.tag == "a" and "#" in (parent.get("href") or ""):
+            return True
+        if element.get("role") == "doc-noteref" or _REFERENCE_CLASSES.search(element.get("class") or ""):
             return True
         if self._are_notes(said, last) or (last == "%" and _NUMBERING.fullmatch(said)):
             return True  # nothing is raised to the power of a percentage
@@ -296,12 +279,6 @@ class InlineReader:
         if known is None:
             known = self.targets[href] = absolute(self.base_url, href)
         return known
-
-
-def _follows_its_like(element: HtmlElement) -> bool:
-    """Whether an element of its kind ends where it begins."""
-    before = element.getprevious()
-    return before is not None and before.tag in _WHOLE and not before.tail
 
 
 def _short_text(element: HtmlElement) -> str:

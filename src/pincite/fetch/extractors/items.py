@@ -22,6 +22,7 @@ from pincite.fetch.extractors.dates import parse_date
 from pincite.fetch.extractors.dom import Page
 from pincite.fetch.extractors.features import is_made_of_records
 from pincite.fetch.extractors.inline import absolute
+from pincite.fetch.extractors.layout import bare
 from pincite.fetch.extractors.repeated import MARKUP, Draft, entries, integer, line_of, posts
 
 # Of a thread or a list, which pages show in parts themselves.
@@ -192,10 +193,10 @@ class PageItems:
         for block in blocks:
             starts.append(starts[-1] + len(block.text) + len(BLOCK_SEPARATOR))
         told = any(draft.item.facts for draft in drafts)
-        words = _bare(BLOCK_SEPARATOR.join(block.text for block in blocks)) if told else ""
+        words = bare(BLOCK_SEPARATOR.join(block.text for block in blocks)) if told else ""
         items: list[Item] = []
         for index, draft in enumerate(drafts[:_MAX_ITEMS]):
-            unseen = tuple(name for name, value in draft.item.facts if _bare(value) not in words)
+            unseen = tuple(name for name, value in draft.item.facts if bare(value) not in words)
             item = replace(draft.item, unseen=unseen)
             if item.kind is ItemKind.COMMENT and index not in spans and (said := _remark(draft, remarks)):
                 item = replace(item, facts=(("text", said),), unseen=("text",))
@@ -241,22 +242,18 @@ def _marked_nodes(page: Page) -> Iterator[tuple[str, list[_Node]]]:
             if not is_item and not named:
                 continue
             owner = next((nodes[above] for above in element.iterancestors() if above in nodes), None)
-            value: str | _Node
+            node = None
             if is_item:
                 types = element.get("itemtype" if scope == "itemscope" else "typeof") or ""
-                value = nodes[element] = _Node(frozenset(map(_last, types.split())), element=element)
-            elif owner is not None:
-                value = _value(element)
-            else:
-                continue
+                node = nodes[element] = _Node(frozenset(map(_last, types.split())), element=element)
             if named and owner is not None:
+                value = _value(element) if node is None else node
                 for one in named.split():
                     owner.properties[one.rpartition(":")[2]].append(value)
-            elif isinstance(value, _Node):
-                outer.append(value)
-                if owner is not None and owner.types & {"qapage", "itemlist", "webpage"}:
-                    outer.remove(value)
-                    owner.properties["mainEntity"].append(value)
+            elif node is not None and owner is not None and owner.types & {"qapage", "itemlist", "webpage"}:
+                owner.properties["mainEntity"].append(node)
+            elif node is not None:
+                outer.append(node)
         yield source, outer
 
 
@@ -268,9 +265,7 @@ def _value(element: HtmlElement) -> str:
     if element.tag in {"a", "link", "img"} and (given := element.get("href") or element.get("src")):
         text = " ".join(element.text_content().split())
         name = element.get("itemprop") or element.get("property") or ""
-        return (
-            text if text and (element.get("itemprop") or element.get("property") or "").endswith("name") else str(given)
-        )
+        return text if text and name.endswith("name") else str(given)
     return str(element.text_content())[:_MAX_TEXT_CHARS]
 
 
@@ -327,10 +322,6 @@ def _price_lines(price: str) -> Iterator[str]:
         yield from (f"{amount:.2f}", f"{amount:,.2f}")
         if amount >= _TELLING_PRICE and amount.is_integer():
             yield from (f"{amount:.0f}", f"{amount:,.0f}")
-
-
-def _bare(text: str) -> str:
-    return f" {' '.join(_WORD.findall(text.casefold()))} "
 
 
 def _open_graph(root: HtmlElement) -> list[Draft]:

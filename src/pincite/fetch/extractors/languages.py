@@ -15,20 +15,7 @@ _PANDOC = re.compile(
     r"(?:^|\s)sourceCode\s+([A-Za-z][A-Za-z0-9+#_.-]{0,19})|(?:^|\s)highlight\s+([a-z][a-z0-9+#]{0,14})(?:\s|$)"
 )
 _NOT_LANGUAGES = frozenset(
-    {
-        "default",
-        "none",
-        "text",
-        "plaintext",
-        "plain",
-        "highlight",
-        "source",
-        "notranslate",
-        "nohighlight",
-        "block",
-        "line-numbers",
-        "wrapper",
-    }
+    "default none text plaintext plain highlight source notranslate nohighlight block line-numbers wrapper".split()
 )
 _ALIASES = {
     "python3": "python",

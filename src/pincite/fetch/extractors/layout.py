@@ -333,13 +333,11 @@ class Layout:
         stays out, on pages of records and with a long text it comes back.
         """
         shown = list(kept)
-        if any(keep and level == 1 for keep, level in zip(kept, self.levels, strict=True)) or not any(self.titles):
+        if 1 in compress(self.levels, kept) or not any(self.titles):
             return shown
         heading = self.titles.index(True)
         words = sum(compress(self.sizes, kept))
         few = self.sizes[heading] < _HEADING_SHARE * words
-        shown[heading] = self.records or few or self._headings(kept) >= _STRUCTURED_HEADINGS
+        headings = sum(level > 0 for level in compress(self.levels, kept))
+        shown[heading] = self.records or few or headings >= _STRUCTURED_HEADINGS
         return shown
-
-    def _headings(self, kept: Sequence[bool]) -> int:
-        return sum(keep and level > 0 for keep, level in zip(kept, self.levels, strict=True))

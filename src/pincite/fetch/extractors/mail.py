@@ -5,10 +5,12 @@ Quoted lines are quotations, for they are somebody else's words; attachments are
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage, Message
+from itertools import islice
 
 from pincite.domain.errors import EmptyContent, PinciteError
 from pincite.domain.items import Item, ItemKind
@@ -25,8 +27,8 @@ VERSION = VERSIONS["mail"]
 _MAILBOX = re.compile(rb"^From [^\n]*\d{4}[^\n]*\r?\n(?=[\w-]+:)", re.MULTILINE)
 # Of a mailbox; a larger one is for a library, message by message.
 _MAX_MESSAGES = 2_000
-# Attachments and alternatives of one message.
-_MAX_PARTS = 200
+# Attachments and alternatives of one message, and the message itself.
+_MAX_PARTS = 201
 _QUOTED = re.compile(r"^(?:> ?)+", re.MULTILINE)
 _SIGNATURE = re.compile(r"\n-- \n")
 _SHOWN = ("From", "To", "Cc", "Date")
@@ -101,7 +103,9 @@ def _blocks(message: EmailMessage, first: int, level: int, warnings: list[str]) 
     told = [f"{name}: {value}" for name in _SHOWN if (value := _header(message, name))]
     blocks += [Block(BlockKind.LIST_ITEM, line) for line in told]
     plain, html = "", ""
-    for part in _parts(message):
+    for part in islice(message.walk(), _MAX_PARTS):
+        if part.is_multipart():
+            continue
         kind, name = part.get_content_type(), part.get_filename()
         if name or kind not in {"text/plain", "text/html"}:
             warnings.append(f"not read: attachment {clean(str(name or kind))[:200]}")
@@ -112,16 +116,11 @@ def _blocks(message: EmailMessage, first: int, level: int, warnings: list[str]) 
     if plain.strip():
         blocks += _plain(plain, first + len(blocks))
     elif html:
-        blocks += _html(html, first + len(blocks))
+        place = first + len(blocks)
+        with suppress(PinciteError):  # made to break parsers, or without text: the rest of the message is read
+            inside = read_html(html, "https://mail.invalid/").blocks
+            blocks += [one if one.parent is None else replace(one, parent=one.parent + place) for one in inside]
     return blocks
-
-
-def _parts(message: EmailMessage) -> Iterator[Message]:
-    for number, part in enumerate(message.walk()):
-        if number > _MAX_PARTS:
-            return
-        if not part.is_multipart():
-            yield part
 
 
 def _text(part: Message) -> str:
@@ -143,14 +142,6 @@ def _plain(text: str, first: int) -> list[Block]:
                 if part.strip()
             ]
     return blocks
-
-
-def _html(text: str, first: int) -> list[Block]:
-    try:
-        blocks = read_html(text, "https://mail.invalid/").blocks
-    except PinciteError:
-        return []
-    return [block if block.parent is None else replace(block, parent=block.parent + first) for block in blocks]
 
 
 def _header(message: EmailMessage, name: str) -> str:

@@ -13,7 +13,7 @@ Source: ADR 0007; schema.org (QAPage, DiscussionForumPosting) for the parts of a
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import compress
+from itertools import compress, islice
 
 from lxml import etree
 from lxml.html import HtmlElement
@@ -225,7 +225,7 @@ def _is_label(item: Found) -> bool:
     if len(text) > _LONGEST_CHARS:
         return False
     around = next(item.element.iterancestors("button"), None)
-    inside = [around] if around is not None else _first_buttons(item.element)
+    inside = [around] if around is not None else list(islice(item.element.iter("button"), _MOST_BUTTONS))
     if not inside:
         return False
     left = f" {' '.join(text.split())} "
@@ -233,15 +233,6 @@ def _is_label(item: Found) -> bool:
         if _is_control(button):
             left = left.replace(f" {' '.join(button.text_content().split())} ", " ", 1)
     return not any(character.isalnum() for character in left)
-
-
-def _first_buttons(element: HtmlElement) -> list[HtmlElement]:
-    found: list[HtmlElement] = []
-    for button in element.iter("button"):
-        found.append(button)
-        if len(found) == _MOST_BUTTONS:
-            break
-    return found
 
 
 def _is_control(button: HtmlElement) -> bool:

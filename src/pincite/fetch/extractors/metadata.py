@@ -30,33 +30,12 @@ _MAX_BYLINE = 200
 _MAX_LD_NODES = 500
 _SEPARATORS = (" | ", " — ", " – ", " · ", " » ", " « ", " :: ", " - ", ": ")
 _PUBLISHED = (
-    "article:published_time",
-    "og:published_time",
-    "og:article:published_time",
-    "datepublished",
-    "citation_publication_date",
-    "citation_online_date",
-    "citation_date",
-    "dc.date.issued",
-    "dcterms.issued",
-    "dc.date",
-    "dcterms.date",
-    "dcterms.created",
-    "parsely-pub-date",
-    "sailthru.date",
-    "pubdate",
-    "publishdate",
-    "publication_date",
-    "date",
+    "article:published_time og:published_time og:article:published_time datepublished citation_publication_date "
+    "citation_online_date citation_date dc.date.issued dcterms.issued dc.date dcterms.date dcterms.created "
+    "parsely-pub-date sailthru.date pubdate publishdate publication_date date".split()
 )
 _MODIFIED = (
-    "article:modified_time",
-    "og:updated_time",
-    "datemodified",
-    "dcterms.modified",
-    "dc.date.modified",
-    "last-modified",
-    "revised",
+    "article:modified_time og:updated_time datemodified dcterms.modified dc.date.modified last-modified revised".split()
 )
 _AUTHORS = ("author", "article:author", "citation_author", "dc.creator", "dcterms.creator", "parsely-author", "byl")
 _KIND_WORDS = (
@@ -171,16 +150,12 @@ def canonical_of(root: HtmlElement, url: str) -> str:
         there, here = urlsplit(value), urlsplit(own)
     except ValueError:
         return own
-    if not value or there.username is not None or not _same_site(there.hostname or "", here.hostname or ""):
+    site, own_site = (_MOBILE.sub("", parts.hostname or "") for parts in (there, here))
+    if not value or there.username is not None or not site or site != own_site:
         return own
     if there.path in {"", "/"} and not there.query and here.path not in {"", "/"}:
         return own
     return value
-
-
-def _same_site(first: str, second: str) -> bool:
-    bare_first, bare_second = _MOBILE.sub("", first), _MOBILE.sub("", second)
-    return bool(bare_first) and bare_first == bare_second
 
 
 def _metas(root: HtmlElement) -> dict[str, str]:
@@ -233,17 +208,13 @@ def _names(value: object) -> list[str]:
 
 
 def _publisher(linked: list[Mapping[str, object]]) -> str:
-    for node in linked:
-        if "WebSite" in _as_list(node.get("@type")) and _names(node.get("name")):
-            return _names(node.get("name"))[0]
-    for node in linked:
-        if _names(node.get("publisher")):
-            return _names(node.get("publisher"))[0]
-    return ""
+    sites = (node.get("name") for node in linked if "WebSite" in _as_list(node.get("@type")))
+    owners = (node.get("publisher") for node in linked)
+    return next((name for value in (*sites, *owners) for name in _names(value)), "")
 
 
 def _moment(
-    linked: list[Mapping[str, object]], key: str, metas: Mapping[str, str], names: tuple[str, ...]
+    linked: list[Mapping[str, object]], key: str, metas: Mapping[str, str], names: list[str]
 ) -> datetime | None:
     for node in linked:
         value = node.get(key)

@@ -72,10 +72,10 @@ def read_pdf(body: bytes, url: str) -> Document:
         with _LOCK:
             raw = _read(body)
     except ParseError as error:
-        second = second_reading(body) if error.reason == "pdf_unreadable" else None
-        if second is None:
+        texts = second_pages(body) if error.reason == "pdf_unreadable" else None
+        if texts is None:
             raise
-        raw = second
+        raw = _Raw(tuple(map(plain_lines, texts)), (), {})
     characters = sum(len(line.text) for page in raw.pages for line in page)
     if characters < _SCANNED_CHARS * max(1, len(raw.pages) // 2) and not (len(raw.pages) == 1 and characters):
         raise EmptyContent(
@@ -138,12 +138,6 @@ def _read(body: bytes) -> _Raw:
         raise ParseError("the PDF is broken", reason="pdf_unreadable") from error
     finally:
         document.close()
-
-
-def second_reading(body: bytes) -> _Raw | None:
-    """What the second library makes of a file that PDFium refuses, or None."""
-    texts = second_pages(body, MAX_PAGES)
-    return None if texts is None else _Raw(tuple(plain_lines(text) for text in texts), (), {})
 
 
 def _lines(document: Any, index: int) -> tuple[Line, ...]:
@@ -234,11 +228,11 @@ _DEEP = re.compile(rb"(?:\[\s*){200}|(?:<<\s*/\w{1,40}\s*){200}")
 _ENCRYPTED = b"/Encrypt"
 
 
-def second_pages(body: bytes, max_pages: int) -> tuple[str, ...] | None:
+def second_pages(body: bytes) -> tuple[str, ...] | None:
     """The text of each page, or None where the library isn't installed or makes nothing of the file.
 
     Errors:
-        TooLarge: more than `max_pages` pages.
+        TooLarge: more than `MAX_PAGES` pages.
     """
     try:
         import pdf_oxide
@@ -250,8 +244,8 @@ def second_pages(body: bytes, max_pages: int) -> tuple[str, ...] | None:
     try:
         document = pdf_oxide.PdfDocument.from_bytes(body)
         count = document.page_count()
-        if count > max_pages:
-            raise TooLarge(f"the PDF has {count:,} pages, more than {max_pages:,}", reason="too_many_pages")
+        if count > MAX_PAGES:
+            raise TooLarge(f"the PDF has {count:,} pages, more than {MAX_PAGES:,}", reason="too_many_pages")
         texts = tuple(str(document.extract_text(index)) for index in range(count))
     except (RuntimeError, ValueError, OSError, KeyError, IndexError, TypeError):
         return None

@@ -296,7 +296,9 @@ def table_rows(lines: Sequence[Line], place: int) -> tuple[int, tuple[tuple[str,
     filled = [cell for row in cells for cell in row if cell]
     if len(columns) < 2 or sum(len(cell.split()) for cell in filled) > _CELL_WORDS * len(filled):
         return None
-    return used, cells, _has_header([row[0] for row in rows], cells)
+    # The first row names the columns: it alone is bold, or it has words where the others have numbers.
+    bold = [row[0].bold for row in rows]
+    return used, cells, (bold[0] and not all(bold)) or names_columns(cells)
 
 
 def _is_row(line: Line) -> bool:
@@ -349,8 +351,3 @@ def _cells(row: Sequence[Line], columns: Sequence[tuple[float, float]]) -> tuple
             column = overlaps.index(max(overlaps))
             cells[column] = f"{cells[column]} {piece.text}".strip()
     return tuple(cells)
-
-
-def _has_header(lines: Sequence[Line], cells: Sequence[tuple[str, ...]]) -> bool:
-    """Whether the first row names the columns: it alone is bold, or it has words where the others have numbers."""
-    return (lines[0].bold and not all(line.bold for line in lines[1:])) or names_columns(cells)

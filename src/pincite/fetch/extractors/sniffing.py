@@ -101,9 +101,10 @@ def format_of(content: bytes, url: str, content_type: str | None) -> Format:
         return Format.UNSUPPORTED
     if _XML_START.match(head):
         return Format.HTML if b"http://www.w3.org/1999/xhtml" in head or declared == "text/html" else Format.XML
-    if declared in _TELLS_NOTHING and suffix not in _BY_NAME and _is_mail(head):
-        return Format.MAIL
-    return _textual(declared, suffix)
+    if declared in _TELLS_NOTHING:
+        return _BY_NAME.get(suffix) or (Format.MAIL if _is_mail(head) else Format.TEXT)
+    declared = "application/json" if declared.endswith("+json") else declared
+    return _BY_NAME.get(declared, Format.TEXT if declared.startswith("text/") else Format.UNSUPPORTED)
 
 
 def _is_mail(head: bytes) -> bool:
@@ -116,14 +117,6 @@ def _is_mail(head: bytes) -> bool:
         names.add(field.group(1).lower())
         place = field.end()
     return b"from" in names and len(names & _MAIL_FIELDS) >= 3
-
-
-def _textual(declared: str, suffix: str) -> Format:
-    if declared in _TELLS_NOTHING:
-        return _BY_NAME.get(suffix, Format.TEXT)
-    if declared.endswith("+json"):
-        return Format.JSON
-    return _BY_NAME.get(declared, Format.TEXT if declared.startswith("text/") else Format.UNSUPPORTED)
 
 
 def _suffix_of(url: str) -> str:

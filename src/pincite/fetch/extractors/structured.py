@@ -3,7 +3,9 @@
 import csv
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 
 from lxml import etree
 
@@ -94,23 +96,18 @@ def _parsed(text: str) -> object:
 
 
 def _json_blocks(value: object) -> list[Block]:
-    if isinstance(value, list) and value and all(_is_flat(item) for item in value):
-        names = list(dict.fromkeys(name for item in value[:MAX_ROWS] for name in item))
-        if not _is_table(len(names), value[:MAX_ROWS]):
-            return _as_code(value)
-        rows = [tuple(names), *(tuple(_scalar(item.get(name)) for name in names) for item in value[:MAX_ROWS])]
-        return sheet_blocks("", rows)
-    return _as_code(value)
+    if isinstance(value, list) and value and all(map(_is_flat, value)):
+        records = value[:MAX_ROWS]
+        names = tuple(dict.fromkeys(name for item in records for name in item))
+        if _is_table(len(names), records):
+            return sheet_blocks("", [names, *(tuple(_scalar(item.get(name)) for name in names) for item in records)])
+    text = clean(json.dumps(value, ensure_ascii=False, indent=2)).strip()
+    return [Block(BlockKind.CODE, text, language="json")] if value not in ({}, [], "", None) else []
 
 
 def _is_table(width: int, records: Sequence[Mapping[str, object]]) -> bool:
     """Whether records share enough of their names: a table of them would not be mostly empty."""
     return width <= MAX_COLUMNS and width * len(records) <= _SPARSEST * sum(map(len, records))
-
-
-def _as_code(value: object) -> list[Block]:
-    text = clean(json.dumps(value, ensure_ascii=False, indent=2)).strip()
-    return [Block(BlockKind.CODE, text, language="json")] if value not in ({}, [], "", None) else []
 
 
 def _is_flat(item: object) -> bool:
@@ -137,7 +134,8 @@ def read_xml(content: bytes, url: str) -> Document:
     if _name(root) in _FEED_ROOTS:
         channel = next((child for child in root.iter() if _name(child) == "channel"), root)
         blocks: list[Block] = []
-        for entry in _entries(root):
+        items = (element for element in root.iter() if _name(element) in _FEED_ITEMS)
+        for entry in islice(items, MAX_ENTRIES):
             blocks += _entry_blocks(entry, url, len(blocks))
         return file_document("feed", VERSION, blocks, url, title=_child_text(channel, "title"))
     if (records := _records(root)) and _is_table(len(set().union(*records)), records):
@@ -174,16 +172,6 @@ def _records(root: etree._Element) -> list[dict[str, str]]:
     return records
 
 
-def _entries(root: etree._Element) -> Iterator[etree._Element]:
-    count = 0
-    for element in root.iter():
-        if _name(element) in _FEED_ITEMS:
-            count += 1
-            if count > MAX_ENTRIES:
-                return
-            yield element
-
-
 def _entry_blocks(entry: etree._Element, url: str, first: int) -> list[Block]:
     blocks: list[Block] = []
     target = ""
@@ -198,32 +186,31 @@ def _entry_blocks(entry: etree._Element, url: str, first: int) -> list[Block]:
         blocks.append(Block(BlockKind.PARAGRAPH, date))
     longest = max((_markup(entry, name) for name in ("encoded", "content", "description", "summary")), key=len)
     if longest.strip():
-        try:
+        with suppress(PinciteError):  # an entry without readable text keeps its title
             blocks += fragment_blocks(longest, url, first + len(blocks))
-        except PinciteError:
-            return blocks  # An entry without readable text keeps its title.
     return blocks
 
 
 def _markup(entry: etree._Element, name: str) -> str:
-    for child in entry:
-        if _name(child) == name:
-            inner = "".join(etree.tostring(part, encoding="unicode") for part in child)
-            return (child.text or "") + inner
-    return ""
+    child = _child(entry, name)
+    if child is None:
+        return ""
+    return (child.text or "") + "".join(etree.tostring(part, encoding="unicode") for part in child)
 
 
 def _child_text(element: etree._Element, name: str) -> str:
-    for child in element:
-        if _name(child) == name:
-            text = " ".join(clean("".join(child.itertext())).split())
-            if "<" in text or "&" in text:
-                try:
-                    text = " ".join(parse(text).root.text_content().split())
-                except PinciteError:
-                    return ""
-            return clean(text)
-    return ""
+    child = _child(element, name)
+    text = "" if child is None else " ".join(clean("".join(child.itertext())).split())
+    if "<" in text or "&" in text:
+        try:
+            text = " ".join(parse(text).root.text_content().split())
+        except PinciteError:
+            return ""
+    return clean(text)
+
+
+def _child(element: etree._Element, name: str) -> etree._Element | None:
+    return next((child for child in element if _name(child) == name), None)
 
 
 def _name(element: etree._Element) -> str:

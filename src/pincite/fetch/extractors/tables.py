@@ -18,7 +18,7 @@ MAX_COLUMNS = 200
 MAX_CELLS = 400_000
 # Source: WHATWG HTML §4.9.11, colspan and rowspan are clamped to these.
 _HTML_MAX_COLSPAN, _HTML_MAX_ROWSPAN = 1_000, 65_534
-_BLOCKY = "h1 h2 h3 h4 h5 h6 table article section form".split()
+_BLOCKY = "h1 h2 h3 h4 h5 h6 article section form".split()
 # A cell of a page of text: the table only lays the page out.
 _MAX_CELL_WORDS = 400
 # Two cells side by side are a caption and its picture, or a number and its line.
@@ -43,9 +43,7 @@ def holds_data(table: HtmlElement) -> bool:
     """Whether the table is one for a reader, not a way to lay out a page."""
     if (table.get("role") or "").lower() in {"presentation", "none"}:
         return False
-    if next(table.iter(*_BLOCKY[:6], *_BLOCKY[7:]), None) is not None:
-        return False
-    if sum(1 for _ in table.iter("table")) > 1:
+    if next(table.iter(*_BLOCKY), None) is not None or next(table.iterdescendants("table"), None) is not None:
         return False
     rows = rows_of(table)
     if not rows:
@@ -228,6 +226,4 @@ def _fits_cell(element: HtmlElement) -> bool:
 
 
 def _long(cell: HtmlElement) -> bool:
-    if _fits_cell(cell):
-        return False
-    return sum(len(piece.split()) for piece in cell.itertext()) > _MAX_CELL_WORDS
+    return not _fits_cell(cell) and sum(len(piece.split()) for piece in cell.itertext()) > _MAX_CELL_WORDS
