@@ -95,7 +95,7 @@ def capture(  # noqa: PLR0913  # one argument per field that a capture has
 
 def is_given_file(url: str) -> bool:
     """Whether the address is that of a file that was handed over."""
-    return _GIVEN_URL.fullmatch(url) is not None
+    return bool(given_body(url))
 
 
 def given_body(url: str) -> str:

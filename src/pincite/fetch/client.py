@@ -188,6 +188,8 @@ class GuardedClient:
 
 # RFC 9110 §15.4: 300 leaves the choice to a reader, 304 is about a copy that one has, 305 and 306 are gone.
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
+# A redirect carries on nothing that identifies, and nothing conditional.
+_LEFT_BEHIND = frozenset("authorization cookie proxy-authorization if-none-match if-modified-since".split())
 Admit = Callable[[str], Awaitable[ParsedUrl]]
 
 
@@ -258,7 +260,8 @@ async def visit(  # noqa: PLR0913  # what a caller may set of one request
             )
         seen.add(target.sent)
         trail.append(target.sent)
-        here, headers = target, _headers_kept(headers)
+        here = target
+        headers = {name: value for name, value in (headers or {}).items() if name.lower() not in _LEFT_BEHIND}
 
 
 def _location(exchange: Exchange, here: ParsedUrl) -> str:
@@ -272,9 +275,3 @@ def _location(exchange: Exchange, here: ParsedUrl) -> str:
     if any(ord(char) < 0x20 or ord(char) == 0x7F for char in location):
         return location  # parsing would drop tabs and line ends silently; `admit` must see and refuse them
     return parse_url(location, here.href).href
-
-
-def _headers_kept(headers: Mapping[str, str] | None) -> dict[str, str]:
-    """What a redirect may carry on: nothing that identifies, nothing conditional."""
-    dropped = {"authorization", "cookie", "proxy-authorization", "if-none-match", "if-modified-since"}
-    return {name: value for name, value in (headers or {}).items() if name.lower() not in dropped}

@@ -196,10 +196,9 @@ class Connections:
                     _check_declared(response, limit)
                 body += piece
                 if len(body) > limit:
-                    if cut:
-                        response.close()
-                        return bytes(body[:limit]), True
                     response.close()
+                    if cut:
+                        return bytes(body[:limit]), True
                     raise TooLarge(f"the body is larger than {limit} bytes", reason="decoded_too_large")
             # A coding that grows: more came over the wire than the body may have.
             if wire > limit + _READ_BUFFER_BYTES and not cut:

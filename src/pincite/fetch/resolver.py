@@ -1,6 +1,5 @@
 """DNS answers, vetted before anything connects; and the operator's fixed addresses."""
 
-import ipaddress
 import re
 import socket
 from collections import OrderedDict
@@ -79,7 +78,7 @@ def parse_resolve(texts: Sequence[str]) -> dict[tuple[str, int], tuple[str, ...]
 
 def _is_address(text: str) -> bool:
     try:
-        ipaddress.ip_address(text)
+        ip_address(text)
     except ValueError:
         return False
     return True

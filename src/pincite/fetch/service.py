@@ -1,4 +1,4 @@
-"""The fetch service: a request to a stored, read page: who answers, what is kept, which window is shown."""
+"""The fetch service: a request to a stored, read page: who answers, and what is kept."""
 
 import logging
 from collections.abc import AsyncIterator, Sequence
@@ -11,7 +11,6 @@ import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
-from pincite.domain.citation import EXCERPT_CHARS, cut_on_word
 from pincite.domain.errors import (
     BudgetExhausted,
     DeadLink,
@@ -21,19 +20,17 @@ from pincite.domain.errors import (
     NotFound,
     PinciteError,
 )
-from pincite.domain.fetch import FetchInfo, FetchRequest, FetchResult, Hosted, Render
-from pincite.domain.frozen import dataclass
+from pincite.domain.fetch import FetchRequest, FetchResult, Hosted, Render
 from pincite.domain.given import check_request
-from pincite.domain.page import Document, Kept, Link, Snapshot
-from pincite.domain.page_markdown import document_markdown
-from pincite.fetch.captures import GIVEN, merged_canonical, source_text, window
+from pincite.domain.page import Document, Kept, Snapshot
+from pincite.fetch.captures import GIVEN, merged_canonical
 from pincite.fetch.page_cache import TURN_S, UNKNOWN_PAGE, CachedPage, PageCache, conditional, time_to_live
 from pincite.fetch.page_failures import DocumentGate, failure_of, needs_rendering
+from pincite.fetch.results import LARGE_BYTES, ReadPage, result_of
 from pincite.ports import Clock, DocumentStore, Extractor, FetchBackend, SnapshotStore
 from pincite.runtime.concurrency import SingleFlight
 from pincite.runtime.recovery import another_may_help, may_serve_stale
 from pincite.runtime.system import install_extra
-from pincite.urls.keys import page_key
 from pincite.urls.parse import parse_url
 from pincite.urls.policy import DEFAULT, UrlPolicy, vet_url
 
@@ -42,23 +39,10 @@ _LIBRARY = "archive"
 _PEER = "peer"
 # Another process fetches the page: a tenth of what the quickest page takes would gain nothing.
 _LOOK_S = 0.1
-# Pages from here on are looked through in a thread: the loop is for everybody.
-_LARGE_BYTES = 300_000
 # As many as there are reading processes (`runtime.readers`).
 _READS_AT_ONCE = 2
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Page:
-    """A read page before a window is cut: what single flight shares."""
-
-    snapshot: Snapshot
-    document: Document
-    cache: str
-    is_stale: bool = False
-    timings_ms: tuple[tuple[str, float], ...] = ()
 
 
 class FetchService:
@@ -101,7 +85,7 @@ class FetchService:
         self._gate = gate or DocumentGate()
         self._policy = policy
         self._threads: anyio.CapacityLimiter | None = None
-        self._flights: SingleFlight[_Page] = SingleFlight()
+        self._flights: SingleFlight[ReadPage] = SingleFlight()
         self._background: TaskGroup | None = None
 
     async def __aenter__(self) -> Self:
@@ -132,13 +116,13 @@ class FetchService:
         # A redirect, or the cache, may lead out of what this request allows.
         if page.snapshot.final_url != request.url and not page.snapshot.final_url.startswith(LOCAL_SCHEME):
             self._vet_lists(request, page.snapshot.final_url)
-        return await _result_shown(request, page)
+        return await result_of(request, page)
 
     def _vet_lists(self, request: FetchRequest, url: str) -> None:
         include, exclude = request.include_domains, request.exclude_domains
         self._policy.check_host_lists(parse_url(url).host, include=include, exclude=exclude)
 
-    async def _page(self, request: FetchRequest) -> _Page:
+    async def _page(self, request: FetchRequest) -> ReadPage:
         if request.confirms:
             return await self._confirmed(request)
         pages = self._pages if request.persist else None
@@ -156,19 +140,19 @@ class FetchService:
             return replace(page, snapshot=replace(page.snapshot, cost_usd=Decimal(0)))
         return page
 
-    async def _cached(self, pages: PageCache, key: str, request: FetchRequest) -> _Page:
+    async def _cached(self, pages: PageCache, key: str, request: FetchRequest) -> ReadPage:
         found = await pages.find(key)
         if found is not None and found.is_fresh:
-            return _Page(found.snapshot, found.document, "hit")
+            return ReadPage(found.snapshot, found.document, "hit")
         if found is not None and found.is_usable_while_checking and self._background is not None:
             self._background.start_soon(self._recheck, pages, key, request, found)
-            return _Page(found.snapshot, found.document, "stale", is_stale=True)
+            return ReadPage(found.snapshot, found.document, "stale", is_stale=True)
         if found is None and request.hosted is not Hosted.ONLY and (failure := await pages.failure(key)) is not None:
             raise failure
         async with self._turn(pages, key, request) as news:
             return news or await self._refresh(pages, key, request, found)
 
-    async def _confirmed(self, request: FetchRequest) -> _Page:
+    async def _confirmed(self, request: FetchRequest) -> ReadPage:
         """The stored capture where its site confirms it, else a new one. An older copy never stands in."""
         snapshot = await self._snapshots.get(request.confirms)
         document = await self._documents.newest_for_snapshot(request.confirms)
@@ -182,7 +166,7 @@ class FetchService:
         return page
 
     @asynccontextmanager
-    async def _turn(self, pages: PageCache, key: str, request: FetchRequest) -> AsyncIterator[_Page | None]:
+    async def _turn(self, pages: PageCache, key: str, request: FetchRequest) -> AsyncIterator[ReadPage | None]:
         """One process at a time captures a page. Gives the page that another one got meanwhile, or None: fetch it."""
         # No longer than a turn lasts: the process that holds it may be dead.
         until_s = self._clock.monotonic_s() + min(TURN_S, request.deadline_s or TURN_S)
@@ -190,7 +174,7 @@ class FetchService:
             await self._clock.sleep(_LOOK_S)
             news = await pages.find(key)
             if news is not None and news.is_fresh:
-                yield _Page(news.snapshot, news.document, "hit")
+                yield ReadPage(news.snapshot, news.document, "hit")
                 return
             if request.hosted is not Hosted.ONLY and (failure := await pages.failure(key)) is not None:
                 raise failure
@@ -211,7 +195,7 @@ class FetchService:
             with anyio.CancelScope(shield=True):
                 await pages.end_turn(key)
 
-    async def _refresh(self, pages: PageCache, key: str, request: FetchRequest, found: CachedPage | None) -> _Page:
+    async def _refresh(self, pages: PageCache, key: str, request: FetchRequest, found: CachedPage | None) -> ReadPage:
         """A new capture, the old one confirmed by the host, or the old one because the host fails."""
         if found is not None and found.validators:
             request = replace(request, validators=found.validators)
@@ -220,13 +204,13 @@ class FetchService:
         except PinciteError as error:
             # Before the failure is kept: a host that fails for a moment must not make a good copy unreachable.
             if found is not None and may_serve_stale(error):
-                return _Page(found.snapshot, found.document, "stale_if_error", is_stale=True)
+                return ReadPage(found.snapshot, found.document, "stale_if_error", is_stale=True)
             await pages.keep_failure(key, error)
             raise
         await pages.keep(key, page.snapshot, page.document)
         return page
 
-    async def _fetch_anew(self, request: FetchRequest, found: CachedPage | None = None) -> _Page:
+    async def _fetch_anew(self, request: FetchRequest, found: CachedPage | None = None) -> ReadPage:
         started = self._clock.monotonic_s()
         first_error: PinciteError | None = None
         # In the order of what they cost: what is here, what a peer has, the site, a paid scraper.
@@ -234,7 +218,7 @@ class FetchService:
             try:
                 snapshot = await source.fetch(request)
                 if snapshot.status == 304 and found is not None:
-                    return _Page(found.snapshot, found.document, "revalidated")
+                    return ReadPage(found.snapshot, found.document, "revalidated")
                 got = self._clock.monotonic_s()
                 return await self._read_and_store(
                     request, snapshot, ((got - started) * 1000, got), fresh=source.name == _PEER
@@ -279,11 +263,11 @@ class FetchService:
             known = await self._pages.find(key)
             if known is None or known.snapshot.fetched_at < snapshot.fetched_at:
                 await self._pages.keep(key, page.snapshot, page.document)
-        return await _result_shown(request, page)
+        return await result_of(request, page)
 
     async def _read_and_store(
         self, request: FetchRequest, snapshot: Snapshot, fetched: tuple[float, float], *, fresh: bool = False
-    ) -> _Page:
+    ) -> ReadPage:
         """The capture, read and stored. Errors: those of the body; NotFound when it must be `fresh` and is not."""
         fetch_ms, started = fetched
         failure = failure_of(snapshot) or _leads_nowhere(request, snapshot)
@@ -292,7 +276,7 @@ class FetchService:
         snapshot, document = await self._read_or_rendered(request, snapshot)
         # An error page is no evidence anyway, and is what the caller has to see.
         if 200 <= snapshot.status < 300:
-            if len(snapshot.body) < _LARGE_BYTES:
+            if len(snapshot.body) < LARGE_BYTES:
                 self._gate.check(document)
             else:
                 await to_thread.run_sync(self._gate.check, document)
@@ -308,19 +292,18 @@ class FetchService:
         await self._documents.put(document, snapshot.snapshot_id)
         cache = "off" if self._pages is None or not request.persist else "shared" if snapshot.shared_by else "miss"
         timings = (("fetch", round(fetch_ms, 1)), ("read", round(read_ms, 1)))
-        return _Page(snapshot, document, cache, timings_ms=timings)
+        return ReadPage(snapshot, document, cache, timings_ms=timings)
 
     async def _read_or_rendered(self, request: FetchRequest, snapshot: Snapshot) -> tuple[Snapshot, Document]:
         if 300 <= snapshot.status < 400:  # redirects are off: the answer itself is what was asked for
             return snapshot, Document("none", "1", ())
-        empty: PinciteError | None = None
+        empty = EmptyContent("the page has no text")
         document: Document | None = None
         try:
             document = await self._read(snapshot)
         except EmptyContent as error:
             empty = error
-        may_render = self._renderer is not None and request.render is Render.AUTO
-        if self._renderer is not None and may_render and needs_rendering(snapshot, document):
+        if self._renderer is not None and request.render is Render.AUTO and needs_rendering(snapshot, document):
             try:
                 rendered = await self._renderer.fetch(request)
                 return rendered, await self._read(rendered)
@@ -328,10 +311,9 @@ class FetchService:
                 if document is None or not document.warnings:
                     raise
         if document is None:
-            failure = empty or EmptyContent("the page has no text")
             if self._renderer is None and needs_rendering(snapshot, None):
-                failure.hint = f"Scripts may make its text: {install_extra('browser')}, and a Chromium on this system."
-            raise failure
+                empty.hint = f"Scripts may make its text: {install_extra('browser')}, and a Chromium on this system."
+            raise empty
         return snapshot, document
 
     async def _read(self, snapshot: Snapshot) -> Document:
@@ -354,89 +336,3 @@ def _leads_nowhere(request: FetchRequest, snapshot: Snapshot) -> PinciteError | 
         retryable=False,
         context={"status": snapshot.status},
     )
-
-
-async def _result_shown(request: FetchRequest, page: _Page) -> FetchResult:
-    if len(page.snapshot.body) < _LARGE_BYTES:
-        return _result(request, page)
-    return await to_thread.run_sync(_result, request, page)
-
-
-def _result(request: FetchRequest, page: _Page) -> FetchResult:
-    snapshot, document = page.snapshot, page.document
-    content = source_text(snapshot) if request.mode == "raw" else None
-    if content is None:  # no source was asked for, or there is none as text: what was read has to do
-        content = document.text if request.output_format == "text" else document_markdown(document)
-    room = request.max_html_chars if request.mode == "raw" else request.max_chars
-    shown, next_offset = window(content, request.offset, room)
-    quotable = EXCERPT_CHARS if snapshot.quotable_chars is None else snapshot.quotable_chars
-    return FetchResult(
-        content=shown,
-        content_format=request.output_format,
-        status=snapshot.status,
-        content_type=snapshot.content_type,
-        excerpt=cut_on_word(document.description or document.text, min(EXCERPT_CHARS, quotable)),
-        truncated=next_offset is not None,
-        next_offset=next_offset,
-        title=document.title,
-        final_url=snapshot.final_url,
-        canonical_url=snapshot.canonical_url,
-        snapshot_id=snapshot.snapshot_id,
-        info=FetchInfo(
-            via=snapshot.via,
-            fetched_at=snapshot.fetched_at,
-            size_bytes=len(snapshot.body),
-            parser=f"{document.extractor}/{document.version}",
-            html_chars=len(snapshot.body) if "html" in snapshot.content_type else 0,
-            markdown_chars=len(content) if request.output_format == "markdown" else 0,
-            timings_ms=page.timings_ms,
-            cache=page.cache,
-            stale=page.is_stale,
-            cost_usd=snapshot.cost_usd,
-            shared_by=snapshot.shared_by,
-        ),
-        snapshot=snapshot,
-        document=document,
-        byline=document.byline,
-        site_name=document.site_name,
-        language=document.language,
-        published_at=document.published_at,
-        modified_at=document.modified_at,
-        links=_links(document, request.max_links) if request.include_links else (),
-        location=_location(snapshot),
-        structure=document.structure,
-        meta=_meta(snapshot, document),
-    )
-
-
-def _links(document: Document, most: int) -> tuple[Link, ...]:
-    """Each page linked to once, whatever tracking its addresses carry, in page order."""
-    seen: dict[str, Link] = {}
-    for link in document.links:
-        if len(seen) >= most:
-            break
-        try:
-            seen.setdefault(page_key(link.url), link)
-        except PinciteError:  # not an address that may be fetched: nobody can follow it
-            continue
-    return tuple(replace(link, rank=rank) for rank, link in enumerate(seen.values(), start=1))
-
-
-def _location(snapshot: Snapshot) -> str:
-    """Where a redirect that was not followed leads."""
-    given = dict(snapshot.headers).get("location", "") if 300 <= snapshot.status < 400 else ""
-    try:
-        return parse_url(given, snapshot.final_url).href if given else ""
-    except PinciteError:
-        return ""
-
-
-def _meta(snapshot: Snapshot, document: Document) -> dict[str, str]:
-    found = {
-        "description": document.description,
-        "robots": snapshot.robots,
-        "usage_signals": ", ".join(snapshot.usage_signals),
-        "redirects": ", ".join(snapshot.redirects),
-        "reading": "; ".join(document.warnings),
-    }
-    return {name: value for name, value in found.items() if value}
