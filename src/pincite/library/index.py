@@ -11,9 +11,10 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from pincite.domain.errors import PinciteError
 from pincite.domain.frozen import dataclass
@@ -22,7 +23,7 @@ from pincite.domain.library import IndexReport, Skipped
 from pincite.library.folder import FileEntry, Source, list_files, pages_of
 from pincite.library.reading import PreparedPage, Unread, read_all
 from pincite.library.records import Ignored, RawPage
-from pincite.library.schema import mapped, state
+from pincite.library.schema import mapped, noted, state
 from pincite.library.spelling import page_words
 from pincite.ports import Extractor
 from pincite.urls.keys import url_key
@@ -59,13 +60,27 @@ class _Tally:
     skipped: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Listed:
-    """A file whose pages have all been handed out to be read."""
+class _Known(NamedTuple):
+    """A file as the last update left it, in the order of the columns asked for."""
+
+    file_id: int
+    size_bytes: int
+    mtime_ns: int
+    sha256: str
+    done: int
+    pages: int
+
+
+@dataclass(slots=True)
+class _File:
+    """A file being read: which of its pages stay, how many are out to be read, whether all were handed out."""
 
     file_id: int
     entry: FileEntry
     sha256: str
+    keep: set[int] = field(default_factory=set)
+    unread: int = 0
+    is_listed: bool = False
 
 
 class Update:
@@ -77,9 +92,7 @@ class Update:
         self._source = source
         self._reading = reading
         self._tally = _Tally()
-        self._keep: dict[int, set[int]] = {}
-        self._unread: dict[int, int] = {}
-        self._listed: list[_Listed] = []
+        self._files: list[_File] = []
         self._words: Counter[str] = Counter()
         self._committed_at_s = time.monotonic()
 
@@ -102,7 +115,9 @@ class Update:
                 self._finish_files()
                 self._keep_words()
                 self._mark_current()
-                if self._tally.added or self._tally.removed or not self._is_counted():
+                # An update that was stopped kept its pages only.
+                is_counted = noted(self._db, "totals") is not None and noted(self._db, "uncounted") is None
+                if self._tally.added or self._tally.removed or not is_counted:
                     self._count()
                 self._db.execute("COMMIT")
             except BaseException:
@@ -110,11 +125,6 @@ class Update:
                     self._db.execute("ROLLBACK")
                 raise
             return self._report(time.monotonic() - started)
-
-    def _is_counted(self) -> bool:
-        """Whether the last update got as far as counting: one that was stopped kept its pages only."""
-        keys = {key for (key,) in self._db.execute("SELECT key FROM meta WHERE key IN ('totals', 'uncounted')")}
-        return keys == {"totals"}
 
     def _count(self) -> None:
         """Count what scoring needs of the whole library; without it no page is found."""
@@ -130,9 +140,8 @@ class Update:
         """Forget everything when the pages were read by another extractor revision or under another manifest."""
         manifest = self._source.manifest
         identity = json.dumps([revision, manifest.name, [str(f) for f in manifest.folders], manifest.exclude])
-        row = self._db.execute("SELECT value FROM meta WHERE key = 'identity'").fetchone()
         # Another extractor cuts other passages: a mixed index would rank the two against each other.
-        if row is not None and row[0] == identity:
+        if noted(self._db, "identity") == identity:
             return
         self._db.execute("BEGIN IMMEDIATE")
         self._db.execute("INSERT INTO passage_terms (passage_terms) VALUES ('delete-all')")
@@ -147,8 +156,7 @@ class Update:
         Only then: trying a format that nothing here reads would cost a reader process at each question.
         """
         optional = json.dumps(self._reading.optional)
-        row = self._db.execute("SELECT value FROM meta WHERE key = 'optional'").fetchone()
-        if row is not None and row[0] == optional:
+        if noted(self._db, "optional") == optional:
             return
         self._db.execute("UPDATE files SET done = 0 WHERE path IN (SELECT file FROM skipped WHERE is_ignored = 0)")
         self._db.execute("INSERT OR REPLACE INTO meta VALUES ('optional', ?)", (optional,))
@@ -156,12 +164,12 @@ class Update:
     def _read_changed(self, progress: Progress | None) -> None:
         reading = self._reading
         read = read_all(self._jobs(), reading.extractor, reading.workers, reading.deadline_s)
-        for written, (file_id, page, prepared) in enumerate(read, 1):
-            self._unread[file_id] -= 1
+        for written, (file, page, prepared) in enumerate(read, 1):
+            file.unread -= 1
             if isinstance(prepared, Unread):
-                self._skip(page.member or page.url, Skipped(page.url, prepared.reason, prepared.detail), file_id)
+                self._skip(file.entry.path, Skipped(page.url, prepared.reason, prepared.detail))
             else:
-                self._put(file_id, page, prepared)
+                self._put(file, page, prepared)
                 self._tally.added += 1
             if progress is not None:
                 try:
@@ -180,40 +188,36 @@ class Update:
         self._db.execute("BEGIN IMMEDIATE")
         self._committed_at_s = time.monotonic()
 
-    def _jobs(self) -> Iterator[tuple[int, RawPage]]:
-        known = {
-            path: (file_id, size, mtime, sha, done, pages)
-            for file_id, path, size, mtime, sha, done, pages in self._db.execute(
-                "SELECT file_id, path, size_bytes, mtime_ns, sha256, done,"
-                " (SELECT count(*) FROM pages WHERE pages.file_id = files.file_id) FROM files"
-            ).fetchall()
-        }
+    def _jobs(self) -> Iterator[tuple[_File, RawPage]]:
+        rows = self._db.execute(
+            "SELECT path, file_id, size_bytes, mtime_ns, sha256, done,"
+            " (SELECT count(*) FROM pages WHERE pages.file_id = files.file_id) FROM files"
+        ).fetchall()
+        known = {path: _Known(*kept) for path, *kept in rows}
         for found in list_files(self._source):
             if isinstance(found, Ignored):
                 self._ignore("", found)
             elif isinstance(found, Skipped):
-                self._skip("", found, None)
+                self._skip("", found)
             else:
                 yield from self._file_jobs(found, known.pop(found.path, None))
         # What is left of the known files is not there any more.
-        for file_id, *_ in known.values():
-            self._drop_file(file_id)
+        for path, left in known.items():
+            self._drop_file(path, left.file_id)
 
-    def _file_jobs(
-        self, entry: FileEntry, known: tuple[int, int, int, str, int, int] | None
-    ) -> Iterator[tuple[int, RawPage]]:
+    def _file_jobs(self, entry: FileEntry, known: _Known | None) -> Iterator[tuple[_File, RawPage]]:
         # As rsync and make do: a change that keeps both size and time is not seen.
-        if known and known[4] and (known[1], known[2]) == (entry.size_bytes, entry.mtime_ns):
-            self._tally.unchanged += known[5]
+        if known and known.done and (known.size_bytes, known.mtime_ns) == (entry.size_bytes, entry.mtime_ns):
+            self._tally.unchanged += known.pages
             return
         sha256 = _sha256_of(self._source.root, entry)
         # Touched or copied, with the same bytes: a checkout sets new times on every file.
-        if known and known[4] and sha256 and known[3] == sha256:
-            self._db.execute("UPDATE files SET mtime_ns = ? WHERE file_id = ?", (entry.mtime_ns, known[0]))
-            self._tally.unchanged += known[5]
+        if known and known.done and sha256 and known.sha256 == sha256:
+            self._db.execute("UPDATE files SET mtime_ns = ? WHERE file_id = ?", (entry.mtime_ns, known.file_id))
+            self._tally.unchanged += known.pages
             return
         if known:
-            file_id = known[0]
+            file_id = known.file_id
         else:
             values = (entry.path, entry.size_bytes, entry.mtime_ns)
             added = self._db.execute("INSERT INTO files (path, size_bytes, mtime_ns) VALUES (?,?,?)", values)
@@ -221,69 +225,62 @@ class Update:
         # Until its last page is in: a killed update reads this file again.
         self._db.execute("UPDATE files SET done = 0 WHERE file_id = ?", (file_id,))
         self._db.execute("DELETE FROM skipped WHERE file = ?", (entry.path,))
-        keep = self._keep.setdefault(file_id, set())
-        self._unread[file_id] = 0
-        for page in self._new_pages(entry, file_id, keep):
-            self._unread[file_id] += 1
-            yield file_id, page
-        self._listed.append(_Listed(file_id, entry, sha256))
-
-    def _new_pages(self, entry: FileEntry, file_id: int, keep: set[int]) -> Iterator[RawPage]:
-        """The pages of a file that are not in the index as they are. Of several captures the newest counts."""
+        file = _File(file_id, entry, sha256)
+        self._files.append(file)
         for found in pages_of(self._source, entry):
             if isinstance(found, Ignored):
                 self._ignore(entry.path, found)
-                continue
-            if isinstance(found, Skipped):
-                self._skip(entry.path, found, None)
-                continue
-            row = self._db.execute(
-                "SELECT page_id, body_sha256, captured_at FROM pages WHERE file_id = ? AND url = ?",
-                (file_id, found.url),
-            ).fetchone()
-            if row is None:
-                yield found
-                continue
-            page_id, body_sha256, captured_at = row
-            # Seen in this pass already, and newer.
-            if page_id in keep and captured_at > _stamp(found.captured_at):
-                continue
-            if body_sha256 == sha256_hex(found.body):
-                keep.add(page_id)
-                self._db.execute(
-                    "UPDATE pages SET member = ?, at_byte = ?, length = ?, captured_at = ?, note = ?, content_type = ?"
-                    " WHERE page_id = ?",
-                    (found.member, found.offset, found.length, _stamp(found.captured_at), found.note,
-                     found.content_type, page_id),
-                )  # fmt: skip  # in the order of the columns
-                self._tally.unchanged += 1
-                continue
-            yield found
+            elif isinstance(found, Skipped):
+                self._skip(entry.path, found)
+            elif not self._has(found, file):
+                file.unread += 1
+                yield file, found
+        file.is_listed = True
+
+    def _has(self, page: RawPage, file: _File) -> bool:
+        """Whether the index has the page as it is, or a newer capture of it: of several the newest counts."""
+        row = self._db.execute(
+            "SELECT page_id, body_sha256, captured_at FROM pages WHERE file_id = ? AND url = ?",
+            (file.file_id, page.url),
+        ).fetchone()
+        if row is None:
+            return False
+        page_id, body_sha256, captured_at = row
+        if page_id in file.keep and captured_at > _stamp(page.captured_at):  # seen in this pass already
+            return True
+        if body_sha256 != sha256_hex(page.body):
+            return False
+        file.keep.add(page_id)
+        self._db.execute(
+            "UPDATE pages SET member = ?, at_byte = ?, length = ?, captured_at = ?, note = ?, content_type = ?"
+            " WHERE page_id = ?",
+            (page.member, page.offset, page.length, _stamp(page.captured_at), page.note, page.content_type, page_id),
+        )
+        self._tally.unchanged += 1
+        return True
 
     # ---- writing ------------------------------------------------------------------------------------------
 
-    def _put(self, file_id: int, page: RawPage, prepared: PreparedPage) -> None:
+    def _put(self, file: _File, page: RawPage, prepared: PreparedPage) -> None:
         old = self._db.execute(
-            "SELECT page_id, captured_at FROM pages WHERE file_id = ? AND url = ?", (file_id, page.url)
+            "SELECT page_id, captured_at FROM pages WHERE file_id = ? AND url = ?", (file.file_id, page.url)
         ).fetchone()
-        keep = self._keep.setdefault(file_id, set())
         if old is not None:
-            if old[0] in keep and old[1] > _stamp(page.captured_at):
+            if old[0] in file.keep and old[1] > _stamp(page.captured_at):
                 return
             self._drop_page(old[0])
-            self._tally.removed += 1
         published = _stamp(prepared.published_at) if prepared.published_at else None
         cursor = self._db.execute(
             "INSERT INTO pages (file_id, url, url_key, member, at_byte, length, content_type, captured_at, note,"
             " body_sha256, document_id, title, language, published_at, text, reading)"
             " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-            (file_id, page.url, page_key(page.url), page.member, page.offset, page.length, page.content_type,
+            (file.file_id, page.url, page_key(page.url), page.member, page.offset, page.length, page.content_type,
              _stamp(page.captured_at), page.note, sha256_hex(page.body), prepared.document_id, prepared.title,
              prepared.language, published, zlib.compress(prepared.text.encode("utf-8", "surrogatepass"), 6),
              prepared.reading),
         )  # fmt: skip  # in the order of the columns
         page_id = cursor.lastrowid or 0
-        keep.add(page_id)
+        file.keep.add(page_id)
         self._db.executemany(
             'INSERT INTO passages (page_id, start, "end", kind, section, label, title, headings, body, vector_key)'
             " VALUES (?,?,?,?,?,?,?,?,?,?)",
@@ -309,6 +306,7 @@ class Update:
         )
         for table in ("passages", "pages"):
             self._db.execute(f"DELETE FROM {table} WHERE page_id = ?", (page_id,))  # noqa: S608  # names from above
+        self._tally.removed += 1
 
     def _keep_words(self) -> None:
         """Add what was counted since the last time to the number of pages that have each word."""
@@ -320,38 +318,26 @@ class Update:
             self._db.execute("DELETE FROM words WHERE pages <= 0")
         self._words.clear()
 
-    def _drop_file(self, file_id: int) -> None:
+    def _drop_file(self, path: str, file_id: int) -> None:
         for (page_id,) in self._db.execute("SELECT page_id FROM pages WHERE file_id = ?", (file_id,)).fetchall():
             self._drop_page(page_id)
-            self._tally.removed += 1
-        path = self._db.execute("SELECT path FROM files WHERE file_id = ?", (file_id,)).fetchone()
-        self._db.execute("DELETE FROM skipped WHERE file = ?", path)
+        self._db.execute("DELETE FROM skipped WHERE file = ?", (path,))
         self._db.execute("DELETE FROM files WHERE file_id = ?", (file_id,))
 
     def _finish_files(self) -> None:
         """Mark files whose pages are all written, after removing the pages they no longer hold."""
-        waiting = []
-        for done in self._listed:
-            if self._unread[done.file_id]:
-                waiting.append(done)
-                continue
-            del self._unread[done.file_id]
-            keep = self._keep.pop(done.file_id, set())
+        for done in [file for file in self._files if file.is_listed and not file.unread]:
+            self._files.remove(done)
             rows = self._db.execute("SELECT page_id FROM pages WHERE file_id = ?", (done.file_id,)).fetchall()
             for (page_id,) in rows:
-                if page_id not in keep:
+                if page_id not in done.keep:
                     self._drop_page(page_id)
-                    self._tally.removed += 1
             self._db.execute(
                 "UPDATE files SET size_bytes = ?, mtime_ns = ?, sha256 = ?, done = 1 WHERE file_id = ?",
                 (done.entry.size_bytes, done.entry.mtime_ns, done.sha256, done.file_id),
             )
-        self._listed = waiting
 
-    def _skip(self, file: str, skipped: Skipped, file_id: int | None) -> None:
-        if file_id is not None:
-            row = self._db.execute("SELECT path FROM files WHERE file_id = ?", (file_id,)).fetchone()
-            file = row[0] if row else file
+    def _skip(self, file: str, skipped: Skipped) -> None:
         self._tally.skipped += 1
         detail = skipped.detail if self._tally.skipped <= self._source.limits.skipped_kept else ""
         self._db.execute(
@@ -377,8 +363,7 @@ class Update:
         )
 
     def _report(self, seconds: float) -> IndexReport:
-        tally, limit = self._tally, self._source.limits.skipped_kept
-        found = state(self._db, limit)
+        tally, found = self._tally, state(self._db, self._source.limits.skipped_kept)
         return replace(
             found,
             added=tally.added,

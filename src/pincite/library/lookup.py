@@ -4,7 +4,7 @@ import json
 import sqlite3
 import zlib
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from urllib.parse import urlsplit
 
@@ -12,6 +12,7 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.library import PageHit
 from pincite.domain.search import Constraints, Query
 from pincite.library.records import READABLE_SUFFIXES
+from pincite.library.schema import frequencies, passages_counted
 from pincite.library.vectors import PassageVectors
 from pincite.ranking.passages import passage_text
 from pincite.ranking.ranker import NEAR_WEIGHT, READ, dot
@@ -200,8 +201,7 @@ class Lookup:
 
     def _asked(self, text: str) -> _Asked:
         order = query_terms(text)
-        row = self._db.execute("SELECT value FROM meta WHERE key = 'totals'").fetchone()
-        rarity = Rarity(int(json.loads(row[0])[0]) if row else 0, self._frequencies(order))
+        rarity = Rarity(passages_counted(self._db), frequencies(self._db, order))
         known = sorted((t for t in order if rarity.frequencies[t]), key=lambda t: rarity.frequencies[t])
         return _Asked(text, tuple(known[:_MAX_TERMS]), rarity)
 
@@ -210,7 +210,9 @@ class Lookup:
         matched = self._by_words(asked)
         candidates = self._stored(matched)
         near: Mapping[int, float] = {}
-        if self._embedder is not None and self._vectors is not None and _has_meaning(asked):
+        # Letters that are on no page and in no English text are near to nothing.
+        has_meaning = asked.terms or any(is_common_word(word) for word in words(asked.text) if not is_stop(word))
+        if self._embedder is not None and self._vectors is not None and has_meaning:
             near = self._near(self._embedder, self._vectors, asked.text, candidates)
             more = {passage_id: 0.0 for passage_id in near if passage_id not in candidates}
             candidates = {**candidates, **self._stored(more)}
@@ -240,7 +242,10 @@ class Lookup:
         """The best passages by SQLite's BM25."""
         if not asked.terms:
             return {}
-        wanted = " OR ".join(f'"{term}"' for term in _within_reach(_telling(asked), asked))
+        # Rarest first; very common ones only where few are left.
+        limit, frequency = asked.rarity.passages * _COMMON, asked.rarity.frequencies
+        telling = (term for rank, term in enumerate(asked.terms) if rank < _SURE_TERMS or frequency[term] <= limit)
+        wanted = " OR ".join(f'"{term}"' for term in _within_reach(telling, frequency))
         rows = self._db.execute(
             "SELECT rowid, -rank FROM passage_terms WHERE passage_terms MATCH ? AND rank MATCH 'bm25(2.0, 1.6, 1.0)'"
             " ORDER BY rank LIMIT ?",
@@ -260,13 +265,6 @@ class Lookup:
         }
 
     # ---- what is stored -----------------------------------------------------------------------------------
-
-    def _frequencies(self, terms: Collection[str]) -> dict[str, int]:
-        rows = self._db.execute(
-            "SELECT term, passages FROM frequencies WHERE term IN (SELECT value FROM json_each(?))",
-            (json.dumps(sorted(terms)),),
-        )
-        return {**dict.fromkeys(terms, 0), **dict(rows.fetchall())}
 
     def _page(self, page_id: int) -> _Page | None:
         if page_id in self._pages:
@@ -323,27 +321,14 @@ def _by_page(ranked: Sequence[_Ranked]) -> tuple[dict[str, list[_Ranked]], dict[
     return {url: groups[url] for url in sorted(groups, key=lambda url: (-values[url], url))}, values
 
 
-def _has_meaning(asked: _Asked) -> bool:
-    """Whether a word of the question is on a page or one of English: letters that nobody knows are near to nothing."""
-    return bool(asked.terms) or any(is_common_word(word) for word in words(asked.text) if not is_stop(word))
-
-
-def _telling(asked: _Asked) -> list[str]:
-    """The question's terms that candidates are looked up by, rarest first; very common ones only where few are left."""
-    limit = asked.rarity.passages * _COMMON
-    frequency = asked.rarity.frequencies
-    return [term for rank, term in enumerate(asked.terms) if rank < _SURE_TERMS or frequency[term] <= limit]
-
-
-def _within_reach(terms: Iterable[str], asked: _Asked) -> list[str]:
+def _within_reach(terms: Iterable[str], frequency: Mapping[str, int]) -> list[str]:
     """Of terms in the order of their worth those whose passages together are few enough to be ranked in time."""
     chosen: list[str] = []
     passages = 0
     for term in terms:
-        frequency = asked.rarity.frequencies[term]
-        if len(chosen) < _LEAST_TERMS or passages + frequency <= _PASSAGES_RANKED:
+        if len(chosen) < _LEAST_TERMS or passages + frequency[term] <= _PASSAGES_RANKED:
             chosen.append(term)
-            passages += frequency
+            passages += frequency[term]
     return chosen
 
 

@@ -109,9 +109,11 @@ def _gzip_members(stream: BinaryIO, record_bytes: int) -> Iterator[Member | Dama
             yield Damage(offset, problem[0], problem[1])
         else:
             yield _parse(data, offset, length)
-        # After damage the length of the stretch is unknown: look for the next readable start.
-        broken = problem is not None and problem[0] != "too_large"
-        offset = _next_gzip_start(stream, offset + 1) if broken else offset + length
+        if problem is None or problem[0] == "too_large":
+            offset += length
+        else:  # the length of the stretch is unknown: where the next gzip member with a WARC record begins
+            starts = _places(stream, offset + 1, _GZIP_MAGIC)
+            offset = next((place for place in starts if _begins_record(stream, place)), None)
 
 
 def _inflate(stream: BinaryIO, offset: int, cap: int) -> tuple[bytes, int, tuple[str, str] | None]:
@@ -153,11 +155,6 @@ def _places(stream: BinaryIO, offset: int, mark: bytes) -> Iterator[int]:
         # The mark may lie across two chunks.
         tail = window[-(len(mark) - 1) :]
         stream.seek(base)
-
-
-def _next_gzip_start(stream: BinaryIO, offset: int) -> int | None:
-    """The next place from `offset` on where a gzip member begins that holds a WARC record."""
-    return next((place for place in _places(stream, offset, _GZIP_MAGIC) if _begins_record(stream, place)), None)
 
 
 def _begins_record(stream: BinaryIO, place: int) -> bool:

@@ -3,9 +3,10 @@
 The index is derived data: a new version of the layout or of the extractor gets a new file or starts over.
 """
 
+import json
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -100,6 +101,27 @@ def _ours(error: sqlite3.Error | OSError, file: Path) -> PinciteError:
         hint = f"Delete it and index again: {file}"
         return StorageUnavailable(f"the index {file} is damaged", reason="index_corrupt", hint=hint)
     return StorageUnavailable(f"the index {file} can't be used: {text}")
+
+
+def noted(connection: sqlite3.Connection, key: str) -> str | None:
+    """What an update noted about the index under this key, or None."""
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return row[0] if row else None
+
+
+def passages_counted(connection: sqlite3.Connection) -> int:
+    """How many passages the index had when they were counted last; 0 before."""
+    totals = noted(connection, "totals")
+    return int(json.loads(totals)[0]) if totals else 0
+
+
+def frequencies(connection: sqlite3.Connection, terms: Collection[str]) -> dict[str, int]:
+    """On how many passages each of the terms occurs."""
+    rows = connection.execute(
+        "SELECT term, passages FROM frequencies WHERE term IN (SELECT value FROM json_each(?))",
+        (json.dumps(sorted(terms)),),
+    )
+    return {**dict.fromkeys(terms, 0), **dict(rows.fetchall())}
 
 
 @contextmanager

@@ -5,13 +5,13 @@ never is: that no page has it is an answer. Of an identifier only the parts that
 `max_conections` may be `max_connections`, `io_method` is what it says.
 """
 
-import json
 import re
 import sqlite3
 from collections.abc import Mapping
 from string import ascii_lowercase
 
 from pincite.domain.library import Survey
+from pincite.library.schema import frequencies, passages_counted
 from pincite.ranking.terms import index_terms, is_identifier
 from pincite.text.normalise import fold
 from pincite.text.similarity import nearest, typos_allowed
@@ -129,16 +129,11 @@ def survey(connection: sqlite3.Connection, text: str) -> Survey:
     written = [word for word in words(corrected) if not is_stop(word)]
     parts = [part for word in written if is_identifier(word) for part in _BATCH.findall(word) if not is_stop(part)]
     content = list(dict.fromkeys([*written, *parts]))[:_WORDS]
-    row = connection.execute("SELECT value FROM meta WHERE key = 'totals'").fetchone()
+    # An identifier counts as a whole: its first term.
+    terms = [next(iter(index_terms(word)), "") for word in content]
+    passages = frequencies(connection, terms)
     return Survey(
-        passages=json.loads(row[0])[0] if row else 0,
-        frequencies=tuple((word, _frequency(connection, word)) for word in content),
+        passages=passages_counted(connection),
+        frequencies=tuple((word, passages[term]) for word, term in zip(content, terms, strict=True)),
         spellings=tuple(spellings.items()),
     )
-
-
-def _frequency(connection: sqlite3.Connection, word: str) -> int:
-    """On how many passages the word occurs; an identifier counts as a whole."""
-    term = next(iter(index_terms(word)), "")
-    row = connection.execute("SELECT passages FROM frequencies WHERE term = ?", (term,)).fetchone()
-    return int(row[0]) if row else 0
