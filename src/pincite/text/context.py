@@ -23,7 +23,7 @@ _AROUND_TOKENS: Final = 120
 _PIECE_TOKENS: Final = 80
 # "Changed in version 3.11" and its kin; a longer first line is text of the box.
 _NOTE_TITLE_CHARS: Final = 60
-# The most for the first line of a box to be its title ("Note", "Changed behaviour in 2.0").
+# What of one passage can't be taken as it stands; more would crowd out all else. Chosen, not measured.
 _MOST_MARKS: Final = 12
 # "In this case", "If it does": what points back stands among the first words.
 _LOOK_BACK_WORDS: Final = 3
@@ -319,7 +319,10 @@ def _antecedent(document: Document, here: int, start: int, intro: int | None) ->
     """The sentence before the passage, when that opens with a word that points back or joins on."""
     if not points_back(document.text[start:]):
         return None
-    own = [span for span in _of_unit(document, here, start) if span.end <= start]
+    units = units_of(document, here)
+    if document.blocks[here].kind in _BY_LINE:  # of its own row or line
+        units = [unit for unit in units if unit.start <= start < unit.end]
+    own = [span for span in _sentences(document, units) if span.end <= start]
     if own:
         span = own[-1]
     else:
@@ -338,8 +341,8 @@ def _around(document: Document, here: int, last: int, start: int, end: int, toke
     block = document.blocks[here]
     # The rows of a table that name its columns are given as headers already.
     named = header_row_count(block) if block.kind is BlockKind.TABLE else 0
-    before = [span for span in _sentences(document, here, named) if span.end <= start]
-    after = [span for span in _sentences(document, last) if span.start >= end]
+    before = [span for span in _sentences(document, units_of(document, here)[named:]) if span.end <= start]
+    after = [span for span in _sentences(document, units_of(document, last)) if span.start >= end]
     pieces: list[ContextPiece] = []
     for spans in (before[::-1], after):
         kept: list[Span] = []
@@ -355,20 +358,11 @@ def _around(document: Document, here: int, last: int, start: int, end: int, toke
     return pieces
 
 
-def _of_unit(document: Document, index: int, offset: int) -> list[Span]:
-    """The sentences of the paragraph, or of the one row or line, at that offset."""
-    spans = _sentences(document, index)
-    if document.blocks[index].kind not in _BY_LINE:
-        return spans
-    row = next((unit for unit in units_of(document, index) if unit.start <= offset < unit.end), None)
-    return [span for span in spans if row is not None and row.start <= span.start < row.end]
-
-
-def _sentences(document: Document, index: int, first_line: int = 0) -> list[Span]:
-    """The sentences of a block, those of its lines (from one on) where it is a table or code."""
+def _sentences(document: Document, units: Iterable[Span]) -> list[Span]:
+    """The sentences in these parts of a block: its own, or those of its lines where it is a table or code."""
     return [
         Span(unit.start + span.start, unit.start + span.end)
-        for unit in units_of(document, index)[first_line:]
+        for unit in units
         for span in sentences(document.text[unit.start : unit.end])
     ]
 

@@ -60,20 +60,13 @@ def _exact(text: str, start: int, end: int, words: list[str]) -> str:
 def _range(text: str, start: int, end: int) -> str:
     """First and last words of the passage, each within one block and each found only once in the page."""
     passage = text[start:end]
-    first_block, last_block = passage.split("\n\n", 1)[0], passage.rsplit("\n\n", 1)[-1]
-    head = _first_words(first_block.split("\n", 1)[0])
-    words = last_block.rsplit("\n", 1)[-1].split()
-    tail = " ".join(words[-_EDGE_WORDS:]) if len(words) >= 2 else ""
-    if not head or not tail or _count(text, head) != 1 or _count(text[start:], tail) != 1:
+    first, last = passage.split("\n", 1)[0].split(), passage.rsplit("\n", 1)[-1].split()
+    head, tail = " ".join(first[:_EDGE_WORDS]), " ".join(last[-_EDGE_WORDS:])
+    if len(first) < 2 or len(last) < 2 or len(head) + len(tail) >= len(passage):
         return ""
-    if len(head) + len(tail) >= len(passage):
+    if _count(text, head) != 1 or _count(text[start:], tail) != 1:
         return ""
     return f"{_encode(head)},{_encode(tail)}"
-
-
-def _first_words(line: str) -> str:
-    words = line.split()
-    return " ".join(words[:_EDGE_WORDS]) if len(words) >= 2 else ""
 
 
 def _context(text: str, start: int, end: int) -> tuple[str, str]:

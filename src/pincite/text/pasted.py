@@ -25,6 +25,7 @@ _EXCEPTION: Final = re.compile(
     r"^\s*(?:Caused by: |Uncaught |Unhandled |panic: |fatal: |thread '.*' panicked at )?"
     r"(?:[A-Za-z_][\w.$]*(?:Error|Exception|Warning|Fault|Interrupt|Exit)\b|panic:|fatal:|error(?:\[\w+\])?:|ERROR:|FATAL:)"
 )
+_NAMED: Final = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b|\b(?:ERROR|FATAL|SEVERE)\b")
 _OF_ONE_MACHINE: Final = (
     re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s\"'<>]*[\"']?", re.IGNORECASE),
     re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE),
@@ -46,16 +47,12 @@ def searchable(text: str) -> str:
     """The text without what is of one machine only, if it holds an error; any other text as it is."""
     lines = text.splitlines()
     traced = _TRACE.search(text) is not None
-    if not traced and not any(_EXCEPTION.search(line) or _named(line) for line in lines):
+    if not traced and not any(_EXCEPTION.search(line) or _NAMED.search(line) for line in lines):
         return text
     if traced:
         lines = _without_frames(lines)
     found = _plain("\n".join(lines))
     return found if any(character.isalnum() for character in found) else text
-
-
-def _named(line: str) -> bool:
-    return re.search(r"\b[A-Z]\w*(?:Error|Exception)\b|\b(?:ERROR|FATAL|SEVERE)\b", line) is not None
 
 
 def _without_frames(lines: list[str]) -> list[str]:
