@@ -55,19 +55,8 @@ MOBILE_HOSTS = {
 }
 # Projects whose mobile host is `LANGUAGE.m.PROJECT`, and where a space in a title is the same as an underscore.
 WIKIS = frozenset(
-    {
-        "wikipedia.org",
-        "wiktionary.org",
-        "wikiquote.org",
-        "wikibooks.org",
-        "wikisource.org",
-        "wikinews.org",
-        "wikiversity.org",
-        "wikivoyage.org",
-        "wikidata.org",
-        "wikimedia.org",
-        "mediawiki.org",
-    }
+    "wikipedia.org wiktionary.org wikiquote.org wikibooks.org wikisource.org wikinews.org wikiversity.org "
+    "wikivoyage.org wikidata.org wikimedia.org mediawiki.org".split()
 )
 GIT_HOSTS = frozenset({"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"})
 

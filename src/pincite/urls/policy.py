@@ -27,27 +27,10 @@ HOST_MAX_CHARS = 253
 # RFC 1035 §2.3.4.
 LABEL_MAX_CHARS = 63
 # Names that mean this machine or this site's network; an operator opens them by opening the network behind them.
-INTERNAL_SUFFIXES = (
-    "localhost",
-    "localdomain",
-    "local",
-    "internal",
-    "intranet",
-    "private",
-    "lan",
-    "home",
-    "corp",
-    "onion",
-    "arpa",
-)
-METADATA_NAMES = (
-    "metadata",
-    "metadata.goog",
-    "metadata.google.internal",
-    "instance-data",
-    "instance-data.ec2.internal",
-    "metadata.azure.internal",
-    "metadata.tencentyun.com",
+INTERNAL_SUFFIXES = frozenset("localhost localdomain local internal intranet private lan home corp onion arpa".split())
+METADATA_NAMES = frozenset(
+    "metadata metadata.goog metadata.google.internal instance-data instance-data.ec2.internal "
+    "metadata.azure.internal metadata.tencentyun.com".split()
 )
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _LABEL = re.compile(r"[a-z0-9_-]+")
