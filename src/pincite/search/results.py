@@ -4,6 +4,7 @@ import html
 import re
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from email.utils import parsedate_to_datetime
@@ -144,15 +145,11 @@ def parse_date(value: Any, now: datetime) -> datetime | None:
 
 def _absolute_date(text: str) -> datetime | None:
     for read in (datetime.fromisoformat, parsedate_to_datetime):
-        try:
+        with suppress(ValueError, IndexError, TypeError, OverflowError):
             return read(text)
-        except (ValueError, IndexError, TypeError, OverflowError):
-            continue
     for form in _DATE_FORMATS:
-        try:
+        with suppress(ValueError):
             return datetime.strptime(text, form).replace(tzinfo=UTC)
-        except ValueError:
-            continue
     return None
 
 

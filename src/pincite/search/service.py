@@ -188,35 +188,25 @@ class SearchService:
             SearchProviderUnavailable: every engine failed and nothing is cached.
             Timeout: `search_total`.
         """
-        start = self._clock.monotonic_s()
-        job = self._job(query, sources, priority, spending, scopes)
-        job = replace(job, conditions=replace(job.conditions, queue_wait_s=queue_wait_s))
-        if context is not None:
-            # Before the cache: what the caller knows already is the cheapest answer of all.
-            verdict = gate(job.query, context, self._options.gate)
-            if not verdict.needs_web:
-                return await self._answer_without_web(job, verdict.reason)
-        response = await self._answer(job)
-        latency_ms = round((self._clock.monotonic_s() - start) * 1000, 1)
-        return replace(response, info=replace(response.info, latency_ms=latency_ms))
-
-    def _job(
-        self,
-        query: Query,
-        sources: tuple[str, ...] | None,
-        priority: int,
-        spending: Spending | None,
-        scopes: Scopes | None,
-    ) -> _Job:
-        options = self._options
+        start, options = self._clock.monotonic_s(), self._options
         sources = sources or options.sources
         clean = checked(query, max_results=options.max_results)
         # A second engine beside a slow one costs a second call; only where a person waits is that worth it.
         hedge = options.hedge_after_s if priority <= INTERACTIVE else None
-        conditions = Conditions(priority, spending, options.deadline_s, hedge)
+        conditions = Conditions(priority, spending, options.deadline_s, hedge, queue_wait_s)
         # Only for its errors: an engine that isn't there is refused before the cache could hide it.
         self._chosen(sources)
-        return _Job(clean, intent_of(clean), sources, scopes or options.scopes, conditions)
+        job = _Job(clean, intent_of(clean), sources, scopes or options.scopes, conditions)
+        if context is not None:
+            # Before the cache: what the caller knows already is the cheapest answer of all.
+            verdict = gate(clean, context, options.gate)
+            if not verdict.needs_web:
+                found = await self._store.find(clean, sources, job.scopes) if self._store else None
+                response = from_cache(found) if found else SearchResponse(clean.text, info=SearchInfo(cache="off"))
+                return replace(response, info=replace(response.info, reason=f"no web needed: {verdict.reason}"))
+        response = await self._answer(job)
+        latency_ms = round((self._clock.monotonic_s() - start) * 1000, 1)
+        return replace(response, info=replace(response.info, latency_ms=latency_ms))
 
     async def explain(self, query: Query) -> tuple[str, ...]:
         """The order in which the engines would be asked now, with the reasons, one line each. Calls nothing."""
@@ -234,13 +224,6 @@ class SearchService:
         return tuple(lines)
 
     # ---- cache ---------------------------------------------------------------------------------------------
-
-    async def _answer_without_web(self, job: _Job, reason: str) -> SearchResponse:
-        found = await self._store.find(job.query, job.sources, job.scopes) if self._store else None
-        if found is None:
-            return SearchResponse(job.query.text, info=SearchInfo(cache="off", reason=f"no web needed: {reason}"))
-        response = from_cache(found)
-        return replace(response, info=replace(response.info, reason=f"no web needed: {reason}"))
 
     async def _answer(self, job: _Job) -> SearchResponse:
         if self._store is None:

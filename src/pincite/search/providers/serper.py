@@ -64,8 +64,10 @@ class Serper(ApiProvider):
         related = [row.get("query") for row in rows_in(self.name, body.get("relatedSearches"), "relatedSearches")]
         box = body.get("answerBox")
         said = (box.get("answer") or box.get("snippet")) if isinstance(box, Mapping) and query.include_answer else None
-        extras = Extras(said, [*asked, *related], _cost(body, query))
-        return self.response(query, rows, extras)
+        told = billed(body.get("credits"), _USD_PER_CREDIT)
+        # A page of results is ten; more take a second credit (serper.dev).
+        cost_usd = _USD_PER_CREDIT * (2 if query.max_results > 10 else 1) if told is None else told
+        return self.response(query, rows, Extras(said, [*asked, *related], cost_usd))
 
 
 def request_body(query: Query, today: date) -> dict[str, Any]:
@@ -81,11 +83,3 @@ def request_body(query: Query, today: date) -> dict[str, Any]:
     if tbs := google_tbs(query.constraints.since, query.constraints.until, today):
         body["tbs"] = tbs
     return body
-
-
-def _cost(body: Mapping[str, Any], query: Query) -> Decimal:
-    told = billed(body.get("credits"), _USD_PER_CREDIT)
-    if told is not None:
-        return told
-    # A page of results is ten; more take a second credit (serper.dev).
-    return _USD_PER_CREDIT * (2 if query.max_results > 10 else 1)
