@@ -64,7 +64,6 @@ WAIT_S: Final = 10.0
 _FIRST_PAUSE_S: Final = 0.05
 # Nobody waits much longer than the server is away.
 _LONGEST_PAUSE_S: Final = 1.0
-_COMING_BACK: Final = frozenset({"connection_lost", "shut_down", "out_of_resources"})
 
 
 class RetryPolicy:
@@ -129,7 +128,7 @@ class RetryPolicy:
 
     def _again(self, error: StorageUnavailable, may_repeat: bool, pause_s: float, until_s: float) -> bool:
         """Whether it is worth another try after such a pause, and that ends in time; that it does not is remembered."""
-        if error.reason not in _COMING_BACK or not may_repeat:
+        if error.reason not in failures.AWAY or not may_repeat:
             return False
         now_s = self._now_s()
         if now_s + pause_s <= until_s:

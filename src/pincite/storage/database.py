@@ -5,11 +5,11 @@ whole in its thread: a cancelled task waits for its end, so that no lock is ever
 """
 
 import sqlite3
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -51,8 +51,6 @@ from pincite.storage.home_files import can_only_be_read, open_read_only
 from pincite.storage.tables import NONE, Values
 
 T = TypeVar("T")
-S = TypeVar("S", bound="Scoped")
-P = ParamSpec("P")
 
 # How long a writer waits for another process: a slow disk is no defect.
 BUSY_TIMEOUT_S = 20.0
@@ -293,35 +291,6 @@ class Database:
             await anyio.to_thread.run_sync(self.close_now, limiter=self._writing)
 
 
-class Scoped:
-    """What one scope has in a database. Its methods are transactions: `reads` and `writes` make them of functions."""
-
-    def __init__(self, database: Database, scope: str, clock: Clock) -> None:
-        self._database = database
-        self._scope = scope
-        self._clock = clock
-
-
-def reads(do: Callable[Concatenate[S, Transaction, P], T]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
-    """Makes a method one transaction that reads: it is awaited, and called without `tx`."""
-
-    @wraps(do)
-    async def transaction(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._database.read(self._scope, lambda tx: do(self, tx, *args, **kwargs))
-
-    return transaction
-
-
-def writes(do: Callable[Concatenate[S, Transaction, P], T]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
-    """As `reads`, for one that writes; when it raises, nothing has changed."""
-
-    @wraps(do)
-    async def transaction(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._database.write(self._scope, lambda tx: do(self, tx, *args, **kwargs))
-
-    return transaction
-
-
 @contextmanager
 def opened_now(place: str | Path, clock: Clock, *, wait_s: float = WAIT_S) -> Iterator[Database]:
     """As `open_database`, closed at the end."""
@@ -344,16 +313,14 @@ def open_database(
     """
     url = database_url(place)
     if url.get_backend_name() == "postgresql":
-        engine = _postgresql_engine(url, busy_timeout_s)
-        database = Database(engine, engine, clock, RetryPolicy(wait_s))
+        writer = reader = _postgresql_engine(url, busy_timeout_s)
     elif can_only_be_read(Path(str(url.database))):
-        engine = _sqlite_engine(url, busy_timeout_s, _READERS, read_only=True)
-        database = Database(engine, engine, clock, RetryPolicy(wait_s))
+        writer = reader = _sqlite_engine(url, busy_timeout_s, _READERS, read_only=True)
     else:
         with failures.translated():
             make_private(Path(str(url.database)))
         writer, reader = (_sqlite_engine(url, busy_timeout_s, connections) for connections in (1, _READERS))
-        database = Database(writer, reader, clock, RetryPolicy(wait_s))
+    database = Database(writer, reader, clock, RetryPolicy(wait_s))
     try:
         database.migrate_now()
     except PinciteError:
@@ -419,14 +386,13 @@ def _our_errors() -> Iterator[None]:
     with failures.translated():
         try:
             yield
-        except DataError as error:  # the driver itself refuses a NUL, before anything is sent
-            if getattr(error.orig, "sqlstate", None) is None:
-                raise failures.not_storable() from error
-            raise failures.of_sqlstate(getattr(error.orig, "sqlstate", None), str(error.orig)) from error
         except DBAPIError as error:
+            state = getattr(error.orig, "sqlstate", None)
+            if isinstance(error, DataError) and state is None:  # the driver refuses a NUL before anything is sent
+                raise failures.not_storable() from error
             if isinstance(error.orig, sqlite3.Error):
                 raise failures.of_sqlite(error.orig) from error
-            raise failures.of_sqlstate(getattr(error.orig, "sqlstate", None), str(error.orig)) from error
+            raise failures.of_sqlstate(state, str(error.orig)) from error
         except NoFreeConnection as error:
             raise StorageUnavailable("no database connection was free in time", reason="pool_exhausted") from error
         except SQLAlchemyError as error:

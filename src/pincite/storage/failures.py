@@ -89,8 +89,9 @@ _POSTGRESQL: Final[dict[str, tuple[type[PinciteError], str]]] = {
     "": (StorageUnavailable, "connection_lost"),
 }
 
-_AWAY: Final = frozenset({"connection_lost", "shut_down", "out_of_resources"})
-_PASSING: Final = _AWAY | {"statement_timeout"}
+# A server that may be back soon.
+AWAY: Final = frozenset({"connection_lost", "shut_down", "out_of_resources"})
+_PASSING: Final = AWAY | {"statement_timeout"}
 
 
 def of_sqlite(error: sqlite3.Error) -> PinciteError:
@@ -147,7 +148,7 @@ def not_storable() -> InvalidInput:
 
 
 def _failure(kind: type[PinciteError], reason: str, detail: str) -> PinciteError:
-    hint = _CORRUPT_HINT if reason == "corrupt" else _AWAY_HINT if reason in _AWAY else None
+    hint = _CORRUPT_HINT if reason == "corrupt" else _AWAY_HINT if reason in AWAY else None
     return kind(
         f"the store failed: {detail}",
         reason=reason,

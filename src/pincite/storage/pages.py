@@ -88,10 +88,9 @@ class TableSnapshots:
         # By the index of hashes.
         wanted = {"first": sha256_prefix, "last": f"{sha256_prefix}g", "url": url}
 
-        def newest_of(tx: TextStatements) -> Snapshot | None:
-            return next((find_snapshot(tx, found) for (found,) in tx.query(query, wanted)), None)
-
-        return await self._tables.read(newest_of)
+        return await self._tables.read(
+            lambda tx: next((find_snapshot(tx, found) for (found,) in tx.query(query, wanted)), None)
+        )
 
     async def listed(self, since: datetime | None, limit: int) -> Sequence[StoredCapture]:
         """The newest captures stored at that time or later, in the order they were stored; without bodies."""
@@ -134,10 +133,10 @@ class TableDocuments:
             " ORDER BY stored_at DESC, extractor, version LIMIT 1"
         )
 
-        def read(tx: TextStatements) -> Document | None:
-            return next((read_document(tx, *row) for row in tx.query(query, {"snapshot_id": snapshot_id})), None)
-
-        return await self._tables.read(read)
+        wanted = {"snapshot_id": snapshot_id}
+        return await self._tables.read(
+            lambda tx: next((read_document(tx, *row) for row in tx.query(query, wanted)), None)
+        )
 
 
 def _new_row(table: str, columns: tuple[str, ...]) -> str:

@@ -17,9 +17,9 @@ from pincite.domain.report import Report
 from pincite.domain.search import ProviderAttempt
 from pincite.runtime.lease import is_gone
 from pincite.storage import retention
-from pincite.storage.database import Scoped, Transaction, reads, writes
+from pincite.storage.database import Transaction
 from pincite.storage.evidence import find_report, read_events, record_of
-from pincite.storage.queue import Redelivery, redelivery_of
+from pincite.storage.queue import redelivery_of
 from pincite.storage.schema import (
     DIMENSIONS,
     calls,
@@ -33,6 +33,7 @@ from pincite.storage.schema import (
     usage_of,
     usd,
 )
+from pincite.storage.scoped import Scoped, reads, writes
 
 ACTIVE: Final = (RunStatus.QUEUED, RunStatus.RUNNING)
 # A run that nobody owns and any worker may be offered.
@@ -130,17 +131,17 @@ class SqlRunStore(Scoped):
             tx.change(tx.update(runs).where(runs.c.run_id == run_id).values(offered_at_s=0.0))
             return None
         if not died:
-            return (
-                None
-                if row.not_before_s > now_s
-                else self._take_over(tx, row, worker, now_s + lease_s, deaths=row.deaths)
-            )
+            waits = row.not_before_s > now_s
+            return None if waits else self._take_over(tx, row, worker, now_s + lease_s, deaths=row.deaths)
         redelivery = redelivery_of(tx, row)
-        if redelivery.wait_s:
-            self._requeue(tx, row, redelivery, now_s)
-            return None
-        held = {"losses": redelivery.losses, "not_before_s": 0.0}
-        return self._take_over(tx, row, worker, now_s + lease_s, deaths=redelivery.deaths, **held)
+        held = {"losses": redelivery.losses, "deaths": redelivery.deaths}
+        if not redelivery.wait_s:
+            return self._take_over(tx, row, worker, now_s + lease_s, not_before_s=0.0, **held)
+        # A higher epoch, though nobody owns it: the owner that counts as dead may only be frozen, and wakes fenced.
+        values = {**_WAITING, **held, "epoch": row.epoch + 1, "in_company": False}
+        waiting = tx.update(runs).where(*_as_found(row)).values(updated_at=self._clock.now(), **values)
+        tx.change(waiting.values(not_before_s=now_s + redelivery.wait_s))
+        return None
 
     async def renew(self, run_id: str, epoch: int, lease_s: float) -> bool:
         """Keep owning the run; whether somebody asked to cancel it. Errors: RunFenced."""
@@ -247,16 +248,7 @@ class SqlRunStore(Scoped):
         _free_or_locked(_row(tx, run_id), tx.now_s())
         retention.delete_runs(tx, (run_id,))
 
-    def _requeue(self, tx: Transaction, row: Any, redelivery: Redelivery, now_s: float) -> None:  # a row of `runs`
-        """Have the run wait for its next owner."""
-        # A higher epoch, though nobody owns it: the owner that counts as dead may only be frozen, and wakes fenced.
-        values = {**_WAITING, "epoch": row.epoch + 1, "in_company": False}
-        values |= {"losses": redelivery.losses, "deaths": redelivery.deaths, "not_before_s": now_s + redelivery.wait_s}
-        tx.change(tx.update(runs).where(*_as_found(row)).values(updated_at=self._clock.now(), **values))
-
-    def _take_over(
-        self, tx: Transaction, row: Any, worker: str, until_s: float, *, deaths: int, **held: object
-    ) -> RunRecord | None:
+    def _take_over(self, tx: Transaction, row: Any, worker: str, until_s: float, **held: object) -> RunRecord | None:
         taken = tx.first(
             tx.update(runs)
             .where(*_as_found(row))
@@ -264,7 +256,6 @@ class SqlRunStore(Scoped):
                 status=RunStatus.RUNNING,
                 reason="",
                 epoch=row.epoch + 1,
-                deaths=deaths,
                 in_company=False,
                 **held,
                 worker=worker,
