@@ -111,6 +111,11 @@ def clean(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
+def clean_line(text: str) -> str:
+    """`text` as `clean` leaves it, on one line with one space between its words."""
+    return " ".join(clean(text).split())
+
+
 def _joiner(text: str, match: re.Match[str]) -> str:
     """The joiner itself where both neighbours can join, else nothing."""
     before, after = text[: match.start()][-1:], text[match.end() :][:1]

@@ -20,8 +20,8 @@ _GENERATORS = re.compile(
 )
 
 
-def _classed(name: str, tag: str = "div") -> str:
-    return f"//{tag}[contains(concat(' ', normalize-space(@class), ' '), ' {name} ')]"
+def _classed(name: str) -> str:
+    return f"//div[contains(concat(' ', normalize-space(@class), ' '), ' {name} ')]"
 
 
 # By the tag that carries them; a `div` only where it is the main part of the page by its role.

@@ -169,17 +169,14 @@ def _settle_noscript(page: Page) -> None:
     whole = size_of(body_of(page.root))
     for element in fallbacks:
         size = size_of(element)
-        is_shell = whole - inside < _SHELL_SHARE * inside and size > _MOST * inside
-        if is_shell or (size >= _SHOWN_CHARS and _stands_in_script(page, element)):
+        is_page = whole - inside < _SHELL_SHARE * inside and size > _MOST * inside
+        if not is_page and size >= _SHOWN_CHARS:  # or a template: one script holds all that it says, and sets it
+            parts = [part.strip() for part in element.itertext() if not part.isspace()]
+            is_page = any(all(map(script.__contains__, parts)) for script in map(unescape, page.scripts))
+        if is_page:
             element.tag = "div"
         else:
             remove(element)
-
-
-def _stands_in_script(page: Page, element: HtmlElement) -> bool:
-    """Whether one script holds all that the element says: a template, which it sets for readers with scripts."""
-    parts = [part.strip() for part in element.itertext() if not part.isspace()]
-    return any(all(map(script.__contains__, parts)) for script in map(unescape, page.scripts))
 
 
 def _is_sign_between_figures(element: HtmlElement) -> bool:

@@ -56,6 +56,7 @@ _FACTS = ("sku", "mpn", "gtin", "gtin13", "gtin14", "model", "color", "material"
 _OF_OFFERS = ("price", "lowPrice", "highPrice", "priceCurrency", "availability", "itemCondition")
 _OF_RATINGS = ("ratingValue", "bestRating", "reviewCount", "ratingCount")
 _FORUM_HOST = re.compile(r"https?://(?:forums?|community|boards?|discuss|discussions?|answers?)\d*\.")
+_PRICES = frozenset({"price", "lowPrice", "highPrice"})
 _PRICE = re.compile(r"\d{1,9}(?:\.\d{1,4})?")
 _TELLING_PRICE = 100
 _WORD = re.compile(r"\w+")
@@ -109,8 +110,13 @@ class PageItems:
         """What the structured data says the page's own text is: articles, products and their prices, posts."""
         said = [MARKUP.sub("\n", text) for node in self._linked if (text := node.text("articleBody"))]
         for draft in (draft for draft in self._drafts if draft.item.kind in _OWN):
-            prices = (value for name, value in draft.item.facts if name in {"price", "lowPrice", "highPrice"})
-            said += [draft.item.name, draft.text, *(line for price in prices for line in _price_lines(price))]
+            said += [draft.item.name, draft.text]
+            for name, value in draft.item.facts:
+                if name in _PRICES and _PRICE.fullmatch(value):
+                    amount = float(value)
+                    said += [f"{amount:.2f}", f"{amount:,.2f}"]  # as pages write it
+                    if amount >= _TELLING_PRICE and amount.is_integer():  # small whole ones are numbers of anything
+                        said += [f"{amount:.0f}", f"{amount:,.0f}"]
         return "\n".join(said)
 
     def _take(self, node: _Node, source: str, parent: int | None, depth: int, *, accepted: bool = False) -> None:
@@ -313,15 +319,6 @@ def _facts(node: _Node) -> Iterator[tuple[str, str]]:
             if name not in seen and (line := line_of(value)):
                 seen.add(name)
                 yield name, line
-
-
-def _price_lines(price: str) -> Iterator[str]:
-    """A price as pages write it, a line each; small whole ones are numbers of anything."""
-    if _PRICE.fullmatch(price):
-        amount = float(price)
-        yield from (f"{amount:.2f}", f"{amount:,.2f}")
-        if amount >= _TELLING_PRICE and amount.is_integer():
-            yield from (f"{amount:.0f}", f"{amount:,.0f}")
 
 
 def _open_graph(root: HtmlElement) -> list[Draft]:

@@ -16,7 +16,7 @@ from pincite.domain.errors import EmptyContent, PinciteError
 from pincite.domain.items import Item, ItemKind
 from pincite.domain.page import QUOTED_NOTE, Block, BlockKind, Document
 from pincite.fetch.extractors import VERSIONS
-from pincite.fetch.extractors.characters import clean, decode
+from pincite.fetch.extractors.characters import clean, clean_line, decode
 from pincite.fetch.extractors.html import read_html
 from pincite.fetch.extractors.preformatted import blocks_of_lines, file_name
 
@@ -146,7 +146,7 @@ def _plain(text: str, first: int) -> list[Block]:
 
 def _header(message: EmailMessage, name: str) -> str:
     try:
-        return " ".join(clean(str(message.get(name) or "")).split())[:500]
+        return clean_line(str(message.get(name) or ""))[:500]
     except (ValueError, LookupError, AttributeError, TypeError):  # the parser trips over headers made wrongly
         return ""
 

@@ -14,7 +14,7 @@ from lxml.html import HtmlElement
 
 from pincite.domain.frozen import dataclass
 from pincite.domain.version import PRODUCT_TOKEN
-from pincite.fetch.extractors.characters import clean
+from pincite.fetch.extractors.characters import clean_line
 from pincite.fetch.extractors.dates import date_in_url, parse_date
 from pincite.fetch.extractors.dom import Page
 from pincite.fetch.extractors.inline import absolute
@@ -292,5 +292,5 @@ def _base_url(root: HtmlElement, url: str) -> str:
 
 def _line(text: str, limit: int) -> str:
     """One clean line of at most `limit` characters, cut on a word."""
-    line = " ".join(clean(text).split())
+    line = clean_line(text)
     return line if len(line) <= limit else line[:limit].rsplit(" ", 1)[0] + "…"

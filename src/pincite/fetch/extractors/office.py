@@ -13,7 +13,7 @@ from pincite.domain.errors import EmptyContent, ExtraNotInstalled, ParseError, T
 from pincite.domain.page import Block, BlockKind, Document
 from pincite.fetch.extractors import VERSIONS
 from pincite.fetch.extractors.blocks import BlockWalk
-from pincite.fetch.extractors.characters import clean
+from pincite.fetch.extractors.characters import clean_line
 from pincite.fetch.extractors.dom import parse
 from pincite.fetch.extractors.ebooks import BROKEN, open_archive, read_member, xml_root
 from pincite.fetch.extractors.html import file_document, fragment_blocks
@@ -163,8 +163,8 @@ def sheet_blocks(name: str, rows: list[tuple[str, ...]]) -> list[Block]:
 
 def _slide(slide: Any, number: int) -> Iterator[Block]:
     title = slide.shapes.title
-    if title is not None and _line(title.text_frame.text):
-        yield Block(BlockKind.HEADING, _line(title.text_frame.text), level=2, page=number)
+    if title is not None and (named := clean_line(title.text_frame.text)):
+        yield Block(BlockKind.HEADING, named, level=2, page=number)
     for shape in _shapes(slide.shapes):
         if title is not None and shape.shape_id == title.shape_id:
             continue
@@ -180,7 +180,7 @@ def _slide(slide: Any, number: int) -> Iterator[Block]:
                     yield Block(BlockKind.LIST_ITEM, said.text, level=paragraph.level, marks=said.marks, page=number)
     if slide.has_notes_slide:
         for part in slide.notes_slide.notes_text_frame.text.split("\n"):
-            if text := _line(part):
+            if text := clean_line(part):
                 yield Block(BlockKind.PARAGRAPH, text, page=number)
 
 
@@ -209,7 +209,7 @@ def _markup(paragraph: Any) -> str:
 def _rich(markup: str) -> Cell:
     """The text of some markup with its marks."""
     if "<" not in markup:
-        return Cell(_line(unescape(markup)), ())
+        return Cell(clean_line(unescape(markup)), ())
     block = next((item.block for item in BlockWalk("").run(parse(f"<p>{markup}</p>").root)), None)
     return NOTHING if block is None else Cell(block.text, block.marks)
 
@@ -280,11 +280,7 @@ def _is_hidden(properties: Any, w: str) -> bool:
 def _cell(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return _line(str(value)) if value is not None else ""
-
-
-def _line(text: str) -> str:
-    return " ".join(clean(text).split())
+    return clean_line(str(value)) if value is not None else ""
 
 
 def _title_of_book(archive: zipfile.ZipFile, url: str) -> str:
@@ -293,7 +289,7 @@ def _title_of_book(archive: zipfile.ZipFile, url: str) -> str:
     if "docProps/core.xml" in archive.namelist():
         with suppress(ParseError):  # damaged properties: the sheets are there to be read
             told = xml_root(read_member(archive, "docProps/core.xml")).findtext(_DC_TITLE) or ""
-    return _line(told) or file_name(url)
+    return clean_line(told) or file_name(url)
 
 
 def _document(kind: str, blocks: list[Block], url: str, title: str = "") -> Document:

@@ -17,9 +17,9 @@ import pypdfium2
 
 from pincite.domain.errors import EmptyContent, ParseError, TooLarge
 from pincite.domain.frozen import dataclass
-from pincite.domain.page import Block, Document
+from pincite.domain.page import Document
 from pincite.fetch.extractors import VERSIONS
-from pincite.fetch.extractors.characters import clean
+from pincite.fetch.extractors.characters import clean, clean_line
 from pincite.fetch.extractors.pdf_blocks import HEADING_CHARS, PageReader, key_of
 from pincite.fetch.extractors.pdf_lines import Line, placed_lines, plain_lines, remove_unseen
 from pincite.fetch.extractors.preformatted import unfolded
@@ -86,7 +86,8 @@ def read_pdf(body: bytes, url: str) -> Document:
     blocks = list(unfolded(PageReader(pages, titles).read()))
     if not blocks:
         raise EmptyContent("the PDF has no text", reason="pdf_scanned")
-    seen = _first_words(blocks)
+    beginning = " ".join(block.text for block in blocks if (block.page or 1) <= 2)
+    seen = frozenset(_WORD.findall(beginning.casefold()))
     title = _shown(raw.metadata.get("Title", ""), seen)
     return Document(
         EXTRACTOR,
@@ -100,16 +101,9 @@ def read_pdf(body: bytes, url: str) -> Document:
     )
 
 
-def _first_words(blocks: list[Block]) -> frozenset[str]:
-    """The words of the first two pages."""
-    return frozenset(
-        word for block in blocks if (block.page or 1) <= 2 for word in _WORD.findall(block.text.casefold())
-    )
-
-
 def _shown(metadata: str, seen: frozenset[str]) -> str:
-    """A field of the file's metadata, which nobody sees, where most of its words are on the first pages as well."""
-    text = " ".join(clean(metadata).split())
+    """A field of the file's metadata, which nobody sees, where most of its words are `seen` on the first two pages."""
+    text = clean_line(metadata)
     words = _WORD.findall(text.casefold())
     return text if words and sum(word in seen for word in words) >= _SHOWN_SHARE * len(words) else ""
 
@@ -118,10 +112,9 @@ def _read(body: bytes) -> _Raw:
     try:
         document = pypdfium2.PdfDocument(body)
     except pypdfium2.PdfiumError as error:
-        locked = "password" in str(error).lower()
-        reason = "pdf_encrypted" if locked else "pdf_unreadable"
-        message = "the PDF is locked with a password" if locked else "the PDF is broken"
-        raise ParseError(message, reason=reason) from error
+        if "password" in str(error).lower():
+            raise ParseError("the PDF is locked with a password", reason="pdf_encrypted") from error
+        raise ParseError("the PDF is broken", reason="pdf_unreadable") from error
     try:
         count = len(document)
         if count > MAX_PAGES:

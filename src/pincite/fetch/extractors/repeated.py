@@ -13,7 +13,7 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.items import Item, ItemKind
 from pincite.domain.page import BlockKind
 from pincite.fetch.extractors.blocks import Found
-from pincite.fetch.extractors.characters import clean
+from pincite.fetch.extractors.characters import clean_line
 from pincite.fetch.extractors.dates import parse_date
 
 MARKUP = re.compile(r"<[^<>]*>")
@@ -72,7 +72,7 @@ def integer(text: str) -> int | None:
 
 def line_of(text: str) -> str:
     """A value as one clean line of bounded length."""
-    return " ".join(clean(MARKUP.sub(" ", text)).split())[:_MAX_VALUE_CHARS]
+    return clean_line(MARKUP.sub(" ", text))[:_MAX_VALUE_CHARS]
 
 
 def posts(found: Sequence[Found], root: HtmlElement, *, is_forum: bool) -> list[Draft]:

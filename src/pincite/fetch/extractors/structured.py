@@ -12,7 +12,7 @@ from lxml import etree
 from pincite.domain.errors import ParseError, PinciteError
 from pincite.domain.page import Block, BlockKind, Document, Mark, MarkKind
 from pincite.fetch.extractors import VERSIONS
-from pincite.fetch.extractors.characters import clean
+from pincite.fetch.extractors.characters import clean, clean_line
 from pincite.fetch.extractors.dom import parse
 from pincite.fetch.extractors.ebooks import xml_root
 from pincite.fetch.extractors.html import file_document, fragment_blocks
@@ -117,7 +117,7 @@ def _is_flat(item: object) -> bool:
 def _scalar(value: object) -> str:
     if value is None:
         return ""
-    return " ".join(clean(value if isinstance(value, str) else json.dumps(value)).split())
+    return clean_line(value if isinstance(value, str) else json.dumps(value))
 
 
 def read_xml(content: bytes, url: str) -> Document:
@@ -144,7 +144,7 @@ def read_xml(content: bytes, url: str) -> Document:
     for element in root.iter():
         if isinstance(element.tag, str):
             for piece in (element.text, *(child.tail for child in element)):
-                if text := " ".join(clean(piece or "").split()):
+                if text := clean_line(piece or ""):
                     blocks.append(Block(BlockKind.PARAGRAPH, text))
     return file_document("xml", VERSION, blocks, url, title="")
 
@@ -157,15 +157,13 @@ def _records(root: etree._Element) -> list[dict[str, str]]:
     records: list[dict[str, str]] = []
     for child in children[:MAX_ROWS]:
         values = [value for value in child if isinstance(value.tag, str)]
-        if (
-            not values
-            or (child.text or "").strip()
-            or any(len(value) or (value.tail or "").strip() for value in values)
-        ):
+        if not values or (child.text or "").strip():
+            return []
+        if any(len(value) or (value.tail or "").strip() for value in values):
             return []
         record: dict[str, str] = {}
         for value in values:
-            said = " ".join(clean(value.text or "").split())
+            said = clean_line(value.text or "")
             name = _name(value)
             record[name] = f"{record[name]}; {said}" if name in record else said
         records.append(record)
@@ -200,7 +198,7 @@ def _markup(entry: etree._Element, name: str) -> str:
 
 def _child_text(element: etree._Element, name: str) -> str:
     child = _child(element, name)
-    text = "" if child is None else " ".join(clean("".join(child.itertext())).split())
+    text = "" if child is None else clean_line("".join(child.itertext()))
     if "<" in text or "&" in text:
         try:
             text = " ".join(parse(text).root.text_content().split())
