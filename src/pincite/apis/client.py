@@ -217,7 +217,7 @@ class ApiClient:
     def _open(self) -> "httpx2.AsyncClient":
         import httpx2
 
-        logging.getLogger("httpx2").addFilter(_quiet)
+        logging.getLogger("httpx2").addFilter(without_requests)
         self._client = httpx2.AsyncClient(
             headers=self._headers,
             follow_redirects=False,
@@ -238,7 +238,8 @@ def _tls(with_authorities: bool) -> "ssl.SSLContext":
     return ssl.create_default_context() if with_authorities else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def _quiet(record: logging.LogRecord) -> bool:
+def without_requests(record: logging.LogRecord) -> bool:
+    """Whether a line of httpx2 is let through: below warnings it writes URLs with their query."""
     return record.levelno >= logging.WARNING
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeGuard
 from urllib.parse import urlsplit
 
+from pincite.apis.client import without_requests
 from pincite.domain.errors import (
     InvalidSetting,
     NetworkError,
@@ -84,7 +85,7 @@ class OwnServer:
         """
         import httpx2
 
-        logging.getLogger("httpx2").addFilter(lambda record: record.levelno >= logging.WARNING)
+        logging.getLogger("httpx2").addFilter(without_requests)
         with httpx2.Client(
             headers=self._headers,
             follow_redirects=False,

@@ -4,6 +4,8 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Generic, Protocol, TypeVar
 
+from anyio.lowlevel import checkpoint
+
 from pincite.domain.errors import StorageUnavailable
 from pincite.domain.records import CacheCounts, Entry
 from pincite.ports import Breaker, Cache, Clock
@@ -77,7 +79,7 @@ class FallbackBuckets(_Fallback[Buckets]):
     async def push_back(self, key: str, wait_s: float) -> None:
         """As `Buckets.push_back`; both are told, so that a push-back outlives the switch."""
         await self._own.push_back(key, wait_s)
-        await self._switch.either(lambda: self._shared.push_back(key, wait_s), _nothing)
+        await self._switch.either(lambda: self._shared.push_back(key, wait_s), checkpoint)
 
     async def give_back(self, key: str, asks: Sequence[Ask]) -> None:
         """As `Buckets.give_back`."""
@@ -141,10 +143,6 @@ class FallbackCache(_Fallback[CountedCache]):
         """Remove everything of the scope from both; the number of entries removed."""
         removed = await self._own.clear()
         return removed + await self._switch.either(self._shared.clear, _none)
-
-
-async def _nothing() -> None:
-    return
 
 
 async def _none() -> int:

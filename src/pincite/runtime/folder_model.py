@@ -68,7 +68,9 @@ class FolderModel:
             session, tokenizer = self._loaded = self._loaded or self._load()
         import numpy
 
-        encoded = tokenizer.encode_batch([_encodable(text) for text in texts])
+        encoded = tokenizer.encode_batch(
+            [_whole(text) if isinstance(text, str) else (_whole(text[0]), _whole(text[1])) for text in texts]
+        )
         # By length: a batch is as wide as its longest text, and the rest of it is padding that costs as much.
         order = sorted(range(len(encoded)), key=lambda place: len(encoded[place].ids))
         for start in range(0, len(order), _BATCH):
@@ -120,8 +122,6 @@ class FolderModel:
         )
 
 
-# Half a surrogate pair, which broken pages have, is none of the tokenizer's characters: it would raise.
-def _encodable(text: str | tuple[str, str]) -> str | tuple[str, str]:
-    if isinstance(text, tuple):
-        return text[0].encode("utf-8", "replace").decode(), text[1].encode("utf-8", "replace").decode()
+def _whole(text: str) -> str:
+    # Half a surrogate pair, which broken pages have, is none of the tokenizer's characters: it would raise.
     return text.encode("utf-8", "replace").decode()

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from typing import Any, BinaryIO, TypeVar
+from typing import IO, Any, TypeVar
 
 from pincite.domain import errors
 from pincite.domain.codec import from_json, to_json
@@ -87,9 +87,9 @@ def serve(read: Read, memory_bytes: int, cpu_s: int) -> None:
     gc.freeze()
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     requests = sys.stdin.buffer
-    while (head := _exactly(requests, HEADER.size)) is not None:
+    while (head := exactly(requests, HEADER.size)) is not None:
         meta_size, body_size = HEADER.unpack(head)
-        meta, body = _exactly(requests, meta_size), _exactly(requests, body_size)
+        meta, body = exactly(requests, meta_size), exactly(requests, body_size)
         if meta is None or body is None:
             return
         _allow_cpu(cpu_s)
@@ -122,7 +122,7 @@ def _allow_cpu(cpu_s: int) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
 
 
-def _exactly(stream: BinaryIO, size: int) -> bytes | None:
+def exactly(stream: IO[bytes], size: int) -> bytes | None:
     """`size` bytes, or None at the end of the stream."""
     data = stream.read(size)
     return data if len(data) == size else None

@@ -16,11 +16,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Generic, Self
+from typing import Generic, Self
 
 from pincite.domain.errors import InvalidInput, ParseError, TooLarge
 from pincite.domain.events import Json
-from pincite.runtime.reader_process import HEADER, MAX_REPLY_BYTES, REPLY, T, unpack
+from pincite.runtime.reader_process import HEADER, MAX_REPLY_BYTES, REPLY, T, exactly, unpack
 from pincite.runtime.system import too_many_open_files
 
 _MODULE = "pincite.runtime.reader_process"
@@ -51,9 +51,9 @@ class _Worker:
             requests.write(HEADER.pack(len(meta), len(body)) + meta)
             requests.write(body)
             requests.flush()
-            head = _exactly(replies, REPLY.size)
+            head = exactly(replies, REPLY.size)
             size = REPLY.unpack(head)[0] if head else 0
-            return _exactly(replies, size) if 0 < size <= MAX_REPLY_BYTES else None
+            return exactly(replies, size) if 0 < size <= MAX_REPLY_BYTES else None
         except (BrokenPipeError, ConnectionError, ValueError):
             return None
 
@@ -145,13 +145,10 @@ class ReaderPool(Generic[T]):
         if reply is None:
             worker.stop()
             self._idle.put(None)
-            reason = "parser_timeout" if timed_out else "parser_died"
-            message = (
-                f"reading the page took more than {self._deadline_s:g} s of processor time"
-                if timed_out
-                else "the page ended its reader"
-            )
-            raise ParseError(message, reason=reason, context={"url": url})
+            if timed_out:
+                message = f"reading the page took more than {self._deadline_s:g} s of processor time"
+                raise ParseError(message, reason="parser_timeout", context={"url": url})
+            raise ParseError("the page ended its reader", reason="parser_died", context={"url": url})
         self._give_back(worker)
         return unpack(self._kind, reply)
 
@@ -266,8 +263,3 @@ def _cpu_s(pid: int) -> float | None:
         return None
     after_name = stat.rpartition(")")[2].split()  # the name may hold spaces
     return sum(int(ticks) for ticks in after_name[_CPU_FIELDS]) / os.sysconf("SC_CLK_TCK")
-
-
-def _exactly(stream: IO[bytes], size: int) -> bytes | None:
-    data = stream.read(size)
-    return data if len(data) == size else None
