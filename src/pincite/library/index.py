@@ -203,7 +203,11 @@ class Update:
                 yield from self._file_jobs(found, known.pop(found.path, None))
         # What is left of the known files is not there any more.
         for path, left in known.items():
-            self._drop_file(path, left.file_id)
+            pages = self._db.execute("SELECT page_id FROM pages WHERE file_id = ?", (left.file_id,)).fetchall()
+            for (page_id,) in pages:
+                self._drop_page(page_id)
+            self._db.execute("DELETE FROM skipped WHERE file = ?", (path,))
+            self._db.execute("DELETE FROM files WHERE file_id = ?", (left.file_id,))
 
     def _file_jobs(self, entry: FileEntry, known: _Known | None) -> Iterator[tuple[_File, RawPage]]:
         # As rsync and make do: a change that keeps both size and time is not seen.
@@ -317,12 +321,6 @@ class Update:
         if any(pages < 0 for pages in self._words.values()):
             self._db.execute("DELETE FROM words WHERE pages <= 0")
         self._words.clear()
-
-    def _drop_file(self, path: str, file_id: int) -> None:
-        for (page_id,) in self._db.execute("SELECT page_id FROM pages WHERE file_id = ?", (file_id,)).fetchall():
-            self._drop_page(page_id)
-        self._db.execute("DELETE FROM skipped WHERE file = ?", (path,))
-        self._db.execute("DELETE FROM files WHERE file_id = ?", (file_id,))
 
     def _finish_files(self) -> None:
         """Mark files whose pages are all written, after removing the pages they no longer hold."""

@@ -25,7 +25,6 @@ from pincite.storage.schema import (
     api_keys,
     blobs,
     citations,
-    claims,
     documents,
     events,
     evidence,
@@ -46,7 +45,6 @@ _OF_A_RUN = (
     *(table for table in metadata.sorted_tables if "run_id" in table.c and table not in (runs, tool_log)),
     runs,
 )
-_OF_A_REPORT: tuple[Table, ...] = (claims, evidence, citations)
 _STAYS: tuple[Table, ...] = (schema_versions, api_keys, server_secrets)
 # Ids in one statement, far below every database's limit on parameters.
 _BATCH = 500
@@ -65,13 +63,6 @@ def delete_runs(tx: Transaction, run_ids: tuple[str, ...]) -> None:
     for table in _OF_A_RUN:
         tx.change(tx.delete(table).where(table.c.run_id.in_(run_ids)))
     delete_snapshots(tx, tuple(sorted(used)))
-
-
-def delete_report(tx: Transaction, run_id: str, version: int) -> None:
-    """Remove one version of a report."""
-    tx.change(tx.delete(reports).where(reports.c.run_id == run_id, reports.c.version == version))
-    for table in _OF_A_REPORT:
-        tx.change(tx.delete(table).where(table.c.run_id == run_id, table.c.report_version == version))
 
 
 def delete_snapshots(tx: Transaction, snapshot_ids: Sequence[str]) -> int:

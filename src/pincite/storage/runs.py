@@ -183,7 +183,10 @@ class SqlRunStore(Scoped):
     @writes
     def put_report(self, tx: Transaction, report: Report) -> None:
         """Store a version of the run's report with its claims and citations; the same version replaces itself."""
-        retention.delete_report(tx, report.run_id, report.version)
+        tx.change(tx.delete(reports).where(reports.c.run_id == report.run_id, reports.c.version == report.version))
+        for table in (claims, evidence, citations):
+            same = (table.c.run_id == report.run_id, table.c.report_version == report.version)
+            tx.change(tx.delete(table).where(*same))
         tx.insert(
             reports,
             content=zlib.compress(json.dumps(to_json(report), ensure_ascii=False).encode()),

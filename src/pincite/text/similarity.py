@@ -85,9 +85,11 @@ def cluster(texts: Sequence[str], *, threshold: float = 0.8) -> tuple[int, ...]:
         low, high = math.floor(len(own) * threshold), math.ceil(len(own) / threshold)
         if not own or bisect_right(sizes, high) - bisect_left(sizes, low) < 2:
             continue
-        # Jaccard's coefficient of the runs of words themselves: what the index gives is only likely to be near.
+        # Jaccard's coefficient of the runs of words themselves: what the index gives is only likely to be near. To make
+        # the union itself would take longer than all else.
         alike = [other for other in leaders.like(own) if low <= len(runs[other]) <= high]
-        near = [(_jaccard(own, runs[other]), -other) for other in alike]
+        shared = [len(own & runs[other]) for other in alike]
+        near = ((n / (len(own) + len(runs[other]) - n), -other) for other, n in zip(alike, shared, strict=True))
         # Negative places, so that of equally near texts the first one leads.
         best, leader = max(near, default=(0.0, 0))
         if best >= threshold:
@@ -125,11 +127,6 @@ class _Leaders:
         self._positions.append(position)
         if self._index is not None:
             self._index.insert(position, self._latest)
-
-
-def _jaccard(one: _Runs, other: _Runs) -> float:
-    shared = len(one & other)
-    return shared / (len(one) + len(other) - shared)  # to make the union itself would take longer than all else
 
 
 def _runs(text: str) -> _Runs:
