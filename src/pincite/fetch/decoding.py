@@ -4,7 +4,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Protocol
 
-from pincite.domain.errors import NetworkError, PinciteError, TooLarge, UnsupportedContentType
+from pincite.domain.errors import NetworkError, TooLarge, UnsupportedContentType
 from pincite.fetch.limits import ZSTD_WINDOW_BYTES_MAX
 
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
@@ -159,18 +159,14 @@ class _Zstd:
             try:
                 piece = self._stream.decompress(pending, _STEP)
             except self._error as error:
-                raise self._mapped(error) from None
+                if "memory" in str(error).lower() or "window" in str(error).lower():
+                    raise TooLarge("the zstd window is larger than 8 MiB", reason="encoding_window_too_large") from None
+                raise _corrupt() from None
             pending = b""
             if piece:
                 yield piece
             if not self._stream.eof and (self._stream.needs_input or not piece):
                 return
-
-    @staticmethod
-    def _mapped(error: Exception) -> PinciteError:
-        if "memory" in str(error).lower() or "window" in str(error).lower():
-            return TooLarge("the zstd window is larger than 8 MiB", reason="encoding_window_too_large")
-        return _corrupt()
 
     def check_complete(self) -> None:
         if self._started and not self._stream.eof:

@@ -175,7 +175,9 @@ class EgressProxy:
         method, _, rest = head.split(b"\r\n", 1)[0].decode("latin-1").partition(" ")
         target = rest.partition(" ")[0]
         try:
-            self._count()
+            self._connections_left -= 1
+            if self._connections_left < 0:
+                raise BlockedAddress("more connections than one page may make", reason="connections_max")
             url = vet_parsed(f"https://{target}/" if method == "CONNECT" else target, policy=self._policy)
             if method != "CONNECT" and (method not in _FORWARDED or url.scheme != "http"):
                 raise BlockedAddress("only reading is forwarded", reason="method_denied")
@@ -196,11 +198,6 @@ class EgressProxy:
         finally:
             self._writers.discard(upstream[1])
             upstream[1].close()
-
-    def _count(self) -> None:
-        self._connections_left -= 1
-        if self._connections_left < 0:
-            raise BlockedAddress("more connections than one page may make", reason="connections_max")
 
     async def _connect(self, url: ParsedUrl) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         addresses = (url.host,) if url.is_literal else await self._resolver.addresses(url.host, url.port)

@@ -112,15 +112,12 @@ class VettedResolver:
             DeadLink, DnsError: `dns_failed`, `dns_timeout`.
         """
         name = host.rstrip(".").lower()
-        answers = self._fixed.get((name, port)) or self._cached(name)
-        if answers is None:
+        until_s, kept = self._answers.get(name, (0.0, ()))
+        answers = self._fixed.get((name, port)) or (kept if self._clock.monotonic_s() < until_s else ())
+        if not answers:
             answers, _ = await self._flights.run(name, lambda: self._look_up(name))
         check_addresses(name, answers, self._policy)
         return answers[:DNS_ANSWERS_MAX]
-
-    def _cached(self, name: str) -> tuple[str, ...] | None:
-        until, answers = self._answers.get(name, (0.0, ()))
-        return answers if answers and self._clock.monotonic_s() < until else None
 
     async def _look_up(self, name: str) -> tuple[str, ...]:
         answers = tuple(await self._resolver.resolve(name))

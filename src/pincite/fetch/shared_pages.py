@@ -219,7 +219,10 @@ class PeerBackend:
             BudgetExhausted: a question to a peer is a web request.
             InvalidUrl, BlockedAddress, DomainDenied, RobotsDisallowed: what the site would be refused for as well.
         """
-        if not _may_be_shared(request):
+        # A copy will do, unless somebody asked for a new one, for a browser's, a scraper's, or in a language.
+        is_new = request.force_refresh or request.confirms or request.validators or not request.persist
+        is_plain = request.allow_redirects and not request.prefer_language
+        if is_new or not is_plain or request.render is Render.ALWAYS or request.hosted is Hosted.ONLY:
             raise NotFound("only the site can answer this", reason="not_shared")
         try:
             key = item_key(request.url)
@@ -233,10 +236,3 @@ class PeerBackend:
         if found is None:
             raise NotFound("no peer has the page", reason="not_shared")
         return found
-
-
-def _may_be_shared(request: FetchRequest) -> bool:
-    """Whether a copy will do: nobody asked for a new one, for a browser's, a scraper's, or in a language."""
-    asks_the_site = request.force_refresh or bool(request.confirms) or bool(request.validators) or not request.persist
-    is_plain = request.allow_redirects and not request.prefer_language
-    return is_plain and not asks_the_site and request.render is not Render.ALWAYS and request.hosted is not Hosted.ONLY

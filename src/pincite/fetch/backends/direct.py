@@ -84,17 +84,17 @@ class DirectBackend:
         request = job.request
         # A further try begins at the start, and asks again for every hop after it.
         del job.admissions[1:]
+        language = {"Accept-Language": request.prefer_language} if request.prefer_language else {}
         seen = await visit(
             self._client,
             start,
             lambda url: self._admit(job, url),
             redirects_max=self._limits.redirects_max if request.allow_redirects else 0,
-            headers=_headers(request),
+            headers={**dict(request.validators), **language},
             of_pages=True,
         )
         snapshot = self._capture(job, seen)
-        failure = failure_of(snapshot)
-        if failure is not None:
+        if (failure := failure_of(snapshot)) is not None:
             raise failure
         return snapshot
 
@@ -113,10 +113,3 @@ class DirectBackend:
             redirects=seen.redirects,
             note=NOTE if self._client.has_session(seen.final) else "",
         )
-
-
-def _headers(request: FetchRequest) -> dict[str, str]:
-    headers = dict(request.validators)
-    if request.prefer_language:
-        headers["Accept-Language"] = request.prefer_language
-    return headers

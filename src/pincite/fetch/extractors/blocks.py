@@ -80,12 +80,14 @@ class _Owner:
     place: int | None = None
 
 
-@dataclass(slots=True)
 class _Numbering:
     """An ordered list being walked."""
 
-    next_number: int
-    step: int
+    def __init__(self, element: HtmlElement) -> None:
+        self.step = -1 if "reversed" in element.attrib else 1
+        value = (element.get("start") or "").strip()
+        usual = len(element.findall("li")) if self.step < 0 else 1
+        self.next_number = int(value) if _INTEGER.fullmatch(value) else usual
 
 
 @dataclass(slots=True)
@@ -239,7 +241,7 @@ class BlockWalk:
         frame = inside.inner()
         self._frames.append(frame)
         if tag in _LISTS:
-            frame.numbering = _numbering(element) if tag == "ol" else None
+            frame.numbering = _Numbering(element) if tag == "ol" else None
         elif tag == "dl":
             frame.terms = _Owner()
         if tag == "summary" and inside.fold is not None and element.getparent() is inside.fold:
@@ -333,12 +335,6 @@ class BlockWalk:
         self._walk(cell)
         text, marks = inline.text.take()
         return Cell(text.replace("\n", " "), marks)
-
-
-def _numbering(element: HtmlElement) -> _Numbering:
-    value, step = (element.get("start") or "").strip(), -1 if "reversed" in element.attrib else 1
-    first = int(value) if _INTEGER.fullmatch(value) else len(element.findall("li")) if step < 0 else 1
-    return _Numbering(first, step)
 
 
 def _list_item(element: HtmlElement, inside: _Frame) -> _Context:

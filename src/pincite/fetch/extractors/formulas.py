@@ -13,7 +13,7 @@ from lxml.html import HtmlElement
 _LETTER_LIKE = frozenset({"mi", "mn", "mtext", "ms"})
 _ROWS = frozenset({"math", "mrow", "mstyle", "mpadded", "merror", "semantics", "maction", "menclose", "mtd"})
 _UNSEEN = frozenset({"annotation", "annotation-xml", "mphantom", "none", "mprescripts", "maligngroup", "malignmark"})
-_SPACED = frozenset("= ≠ ≈ ≡ ≤ ≥ < > + − ± × ⋅ · ÷ → ⇒ ⇔ ↔ ∈ ∉ ⊂ ⊆ ∪ ∩ ∧ ∨ ∼ ∝ ≪ ≫ : := ← ≅ ⟶ ↦ | ∣".split())
+_SPACED = frozenset("- = ≠ ≈ ≡ ≤ ≥ < > + − ± × ⋅ · ÷ → ⇒ ⇔ ↔ ∈ ∉ ⊂ ⊆ ∪ ∩ ∧ ∨ ∼ ∝ ≪ ≫ : := ← ≅ ⟶ ↦ | ∣".split())
 _NOTHING = str.maketrans("", "", "\u2061\u2062\u2063\u2064\u200b")
 _SIMPLE = re.compile(r"[+\-−]?\w+(?:[.,]\w+)*|[^\W\d]|\([^()]*\)")
 # An exponent or subscript without brackets: what follows it at once would be read as its part ("v^2C").
@@ -38,7 +38,8 @@ def _text(element: HtmlElement, level: int) -> str:
         text = "".join(element.itertext()).translate(_NOTHING)
         return text.strip() or text[:1]  # a space of its own is how renderers set one
     if tag == "mo":
-        return _operator("".join(element.itertext()).strip())
+        sign = "".join(element.itertext()).strip().translate(_NOTHING)
+        return f" {sign} " if sign in _SPACED else f"{sign} " if sign in {",", ";"} else sign
     if tag == "mspace":
         return " "
     if tag == "mmultiscripts":
@@ -57,13 +58,6 @@ def _text(element: HtmlElement, level: int) -> str:
         else:
             parts.append(part)
     return _form(tag, element, parts)
-
-
-def _operator(sign: str) -> str:
-    sign = sign.translate(_NOTHING)
-    if sign in _SPACED or sign == "-":
-        return f" {sign} "
-    return f"{sign} " if sign in {",", ";"} else sign
 
 
 def _joined(parts: list[str]) -> str:

@@ -129,7 +129,8 @@ class PageItems:
         here = parent
         if kind is not None:
             item = replace(self._item(node, kind, source), parent=parent, accepted=accepted)
-            place = self._place(Draft(item, node.element, _said(node)))
+            own = node.text("text", "articleBody", "reviewBody", "commentText", "description")
+            place = self._place(Draft(item, node.element, MARKUP.sub("\n", own)))
             if place is None:
                 return
             here = place
@@ -277,11 +278,6 @@ def _value(element: HtmlElement) -> str:
 
 def _last(name: str) -> str:
     return re.split(r"[/:#]", name)[-1].lower()
-
-
-def _said(node: _Node) -> str:
-    """What the item says in its own words."""
-    return MARKUP.sub("\n", node.text("text", "articleBody", "reviewBody", "commentText", "description"))
 
 
 def _remark(draft: Draft, remarks: Sequence[Found]) -> str:

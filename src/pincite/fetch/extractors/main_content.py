@@ -167,7 +167,12 @@ def thread_parts(page: Page, *, is_forum: bool) -> tuple[frozenset[HtmlElement],
     if "itemscope" not in page.source:
         return frozenset(), frozenset()
     noted = page.still_noted()
-    kinds = {element: _kind(element) for element in noted if element.get("itemscope") is not None}
+    # The last part of the address of its type.
+    kinds = {
+        element: (element.get("itemtype") or "").rstrip("/").rpartition("/")[2].lower()
+        for element in noted
+        if element.get("itemscope") is not None
+    }
     posts, remarks = _POSTS, frozenset[str]()
     if _ASKED & set(kinds.values()):
         remarks = frozenset({"comment"})
@@ -182,11 +187,6 @@ def thread_parts(page: Page, *, is_forum: bool) -> tuple[frozenset[HtmlElement],
     words = _inside(said)
     shown = _inside(element for element in words if element.tag in _BESIDE)
     return words - shown, _inside(element for element, kind in kinds.items() if kind in remarks)
-
-
-def _kind(element: HtmlElement) -> str:
-    """The last part of the address of its type."""
-    return (element.get("itemtype") or "").rstrip("/").rpartition("/")[2].lower()
 
 
 def _inside(holders: Iterable[HtmlElement]) -> frozenset[HtmlElement]:

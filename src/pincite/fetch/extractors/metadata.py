@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from itertools import islice
 from urllib.parse import urlsplit
 
 from lxml.html import HtmlElement
@@ -190,9 +191,7 @@ def linked_data(root: HtmlElement) -> Iterator[Mapping[str, object]]:
 
 
 def _as_list(value: object) -> list[object]:
-    if value is None:
-        return []
-    return value if isinstance(value, list) else [value]
+    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def _names(value: object) -> list[str]:
@@ -216,26 +215,18 @@ def _publisher(linked: list[Mapping[str, object]]) -> str:
 def _moment(
     linked: list[Mapping[str, object]], key: str, metas: Mapping[str, str], names: list[str]
 ) -> datetime | None:
-    for node in linked:
-        value = node.get(key)
-        if isinstance(value, str) and (moment := parse_date(value)):
-            return moment
-    for name in names:
-        if name in metas and (moment := parse_date(metas[name])):
-            return moment
-    return None
+    told = [value for node in linked if isinstance(value := node.get(key), str)]
+    told += [metas[name] for name in names if name in metas]
+    return next(filter(None, map(parse_date, told)), None)
 
 
 def _marked_time(page: Page, name: str) -> datetime | None:
-    for element in [element for element in page.noted if element.get("itemprop") == name][:3]:
-        text = element.get("datetime") or element.get("content") or element.text_content()
-        if moment := parse_date(text):
-            return moment
+    marked = [element for element in page.noted if element.get("itemprop") == name][:3]
+    told = [mark.get("datetime") or mark.get("content") or mark.text_content() for mark in marked]
     if name == "datePublished":
-        for element in list(filter(_says_published, page.root.iter("time")))[:3]:
-            if moment := parse_date(element.get("datetime") or element.text_content()):
-                return moment
-    return None
+        published = islice(filter(_says_published, page.root.iter("time")), 3)
+        told += [time.get("datetime") or time.text_content() for time in published]
+    return next(filter(None, map(parse_date, told)), None)
 
 
 def _says_published(time: HtmlElement) -> bool:

@@ -95,7 +95,12 @@ def read_xlsx(body: bytes, url: str) -> Document:
             blocks += sheet_blocks(sheet.name, [row for row in cells if any(row)])
     except (python_calamine.CalamineError, *BROKEN) as error:
         raise ParseError("the workbook can't be read", reason="xlsx_unreadable") from error
-    return _document("xlsx", blocks, url, _title_of_book(archive, url))
+    # What the workbook says its title is (ECMA-376 part 2, core properties), else the name of its file.
+    told = ""
+    if "docProps/core.xml" in archive.namelist():
+        with suppress(ParseError):  # damaged properties: the sheets are there to be read
+            told = xml_root(read_member(archive, "docProps/core.xml")).findtext(_DC_TITLE) or ""
+    return _document("xlsx", blocks, url, clean_line(told) or file_name(url))
 
 
 def _refuse_wide_sheets(archive: zipfile.ZipFile) -> None:
@@ -281,15 +286,6 @@ def _cell(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return clean_line(str(value)) if value is not None else ""
-
-
-def _title_of_book(archive: zipfile.ZipFile, url: str) -> str:
-    """What the workbook says its title is (ECMA-376 part 2, core properties), else the name of its file."""
-    told = ""
-    if "docProps/core.xml" in archive.namelist():
-        with suppress(ParseError):  # damaged properties: the sheets are there to be read
-            told = xml_root(read_member(archive, "docProps/core.xml")).findtext(_DC_TITLE) or ""
-    return clean_line(told) or file_name(url)
 
 
 def _document(kind: str, blocks: list[Block], url: str, title: str = "") -> Document:

@@ -278,7 +278,9 @@ def _remove_texts(page: Any, drawn: list[_Drawn]) -> None:
     if not any(item.hidden or item.layer for item in texts) and not _may_vanish(drawn, texts):
         return
     width, height = page.get_size()
-    if all(item.layer for item in texts) and _is_pictured(drawn, width * height):
+    pictures = [item.box for item in drawn if item.kind == _IMAGE]
+    largest = max(((right - left) * (top - bottom) for left, bottom, right, top in pictures), default=0.0)
+    if all(item.layer for item in texts) and largest >= _PICTURE_SHARE * width * height:
         return
     _compare_with_ground(drawn)
     for item in texts:
@@ -381,12 +383,6 @@ def _compare_with_ground(drawn: list[_Drawn]) -> None:
 
 def _alike(one: Colour, other: Colour) -> bool:
     return all(abs(a - b) <= _NEAR for a, b in zip(one, other, strict=True))
-
-
-def _is_pictured(drawn: list[_Drawn], area: float) -> bool:
-    """Whether a picture takes up most of the page."""
-    pictures = [item.box for item in drawn if item.kind == _IMAGE]
-    return any((box[2] - box[0]) * (box[3] - box[1]) >= _PICTURE_SHARE * area for box in pictures)
 
 
 def _remove(page: Any, item: _Drawn) -> None:

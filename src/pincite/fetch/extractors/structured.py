@@ -115,9 +115,7 @@ def _is_flat(item: object) -> bool:
 
 
 def _scalar(value: object) -> str:
-    if value is None:
-        return ""
-    return clean_line(value if isinstance(value, str) else json.dumps(value))
+    return "" if value is None else clean_line(value if isinstance(value, str) else json.dumps(value))
 
 
 def read_xml(content: bytes, url: str) -> Document:
