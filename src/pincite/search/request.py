@@ -205,10 +205,7 @@ def time_range(since: date | None, until: date | None, today: date) -> str | Non
         return None
     days = (today - since).days
     # The longest month and year: a window that is a day too short would lose pages, one too long is filtered here.
-    for name, length in (("day", 1), ("week", 7), ("month", 31), ("year", 366)):
-        if days <= length:
-            return name
-    return None
+    return next((name for name, most in (("day", 1), ("week", 7), ("month", 31), ("year", 366)) if days <= most), None)
 
 
 def google_tbs(since: date | None, until: date | None, today: date) -> str | None:

@@ -87,7 +87,8 @@ def build_response(
         if url is None:
             dropped[why] += 1
             if why != "no_url" and len(left_out) < _LEFT_OUT_MAX:
-                left_out.append(_left_out(row, why))
+                shown = clean(mask_secrets(str(row.url).strip()[:_URL_CHARS]), _URL_CHARS)
+                left_out.append(LeftOut(clean(row.title, _TITLE_CHARS) or shown, shown, why))
             continue
         results.append(
             SearchResult(
@@ -111,11 +112,6 @@ def build_response(
         follow_up_questions=tuple(filter(None, (clean(text, 300) for text in follow_ups[:20]))),
         info=info,
     )
-
-
-def _left_out(row: Row, why: str) -> LeftOut:
-    url = clean(mask_secrets(str(row.url).strip()[:_URL_CHARS]), _URL_CHARS)
-    return LeftOut(clean(row.title, _TITLE_CHARS) or url, url, why)
 
 
 def clean(value: Any, max_chars: int) -> str:

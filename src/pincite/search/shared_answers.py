@@ -136,7 +136,9 @@ class AnswerIntake:
             raise ShareRefused("a shared answer has results without their engine", reason="malformed")
         at, now = item.statement.at, self._clock.now()
         # Only of engines set up here: their terms are agreed to here, not over there.
-        if not names or not names <= self._engines or not self._allowed(found, at, now):
+        terms = self.terms(found.response)
+        is_late = now - at >= timedelta(seconds=min(TTL_S[found.kind], terms.cap_s()))
+        if not names or not names <= self._engines or not terms.may_share() or is_late:
             return None
         results: list[SearchResult] = []
         for hit in found.response.results[: found.query.max_results]:
@@ -151,20 +153,10 @@ class AnswerIntake:
         ranked = tuple(replace(hit, rank=rank) for rank, hit in enumerate(results, start=1))
         return replace(found, response=SearchResponse(found.query.text, ranked, info=info))
 
-    def _allowed(self, found: SharedAnswer, at: datetime, now: datetime) -> bool:
-        terms = terms_of(found.response, self._contracts)
-        return terms.may_share() and now - at < timedelta(seconds=min(TTL_S[found.kind], terms.cap_s()))
-
     def _rebuild(self, query: Query, hit: SearchResult, now: datetime) -> tuple[SearchResult, ...]:
         """The result as an engine's own would be: clean, vetted, undated where its date is not yet; or none."""
-        published = hit.published_at
-        row = Row(
-            hit.title,
-            hit.url,
-            hit.snippet,
-            hit.score,
-            published.isoformat() if published and published <= now else None,
-        )
+        known = hit.published_at if hit.published_at and hit.published_at <= now else None
+        row = Row(hit.title, hit.url, hit.snippet, hit.score, known and known.isoformat())
         try:
             return build_response(hit.provider, query, [row], now, policy=self._policy).results
         except PinciteError:
