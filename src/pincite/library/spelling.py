@@ -34,14 +34,6 @@ def page_words(text: str) -> frozenset[str]:
     return frozenset(word for word in found if 3 <= len(word) <= MAX_WORD and word[0].isalpha() and not is_stop(word))
 
 
-def misspelt(connection: sqlite3.Connection, text: str) -> dict[str, str]:
-    """The words of the text that are on no page, each with the word of the library it is taken for."""
-    written = list(dict.fromkeys(word for word in words(text) if _worth_a_look(word)))[:_MAX_WORDS]
-    unknown = [word for word in written if not _is_known(connection, word) and not _is_compound(connection, word)]
-    read = {word: _read_as(connection, word) for word in unknown}
-    return {word: other for word, other in read.items() if other}
-
-
 def _worth_a_look(word: str) -> bool:
     """Whether a word may be a typo: plain letters with a vowel, not an acronym and not small."""
     letters = [character for character in word.lower() if character.isalpha()]
@@ -124,7 +116,9 @@ _BATCH = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 def survey(connection: sqlite3.Connection, text: str) -> Survey:
     """What the library knows of the words of the text, misspelt ones read as the words they are taken for."""
     folded = fold(text[:_TEXT_CHARS]).text
-    spellings = misspelt(connection, folded)
+    looked_at = list(dict.fromkeys(word for word in words(folded) if _worth_a_look(word)))[:_MAX_WORDS]
+    unknown = [word for word in looked_at if not _is_known(connection, word) and not _is_compound(connection, word)]
+    spellings = {word: other for word in unknown if (other := _read_as(connection, word))}
     corrected = Survey(spellings=tuple(spellings.items())).corrected(folded)
     written = [word for word in words(corrected) if not is_stop(word)]
     parts = [part for word in written if is_identifier(word) for part in _BATCH.findall(word) if not is_stop(part)]

@@ -166,10 +166,8 @@ def work_id(url_or_text: str) -> str | None:
     bare = re.sub(r"^doi:\s*", "", text, flags=re.IGNORECASE)
     if _DOI.fullmatch(bare):
         return _of_doi(bare)
-    for kind, pattern in _TEXT:
-        if match := pattern.fullmatch(text):
-            return _named(kind, match["id"])
-    return None
+    named = ((kind, pattern.fullmatch(text)) for kind, pattern in _TEXT)
+    return next((_named(kind, match["id"]) for kind, match in named if match), None)
 
 
 def work_of(url: ParsedUrl) -> str | None:
@@ -209,9 +207,7 @@ def _named(kind: str, number: str) -> str:
 def _of_doi(doi: str) -> str:
     doi = doi.rstrip("/").lower()
     arxiv = _ARXIV_DOI.fullmatch(doi)
-    if arxiv:
-        return f"arxiv:{re.sub(r'v[0-9]+$', '', arxiv['id'])}"
-    return f"doi:{doi}"
+    return f"arxiv:{re.sub(r'v[0-9]+$', '', arxiv['id'])}" if arxiv else f"doi:{doi}"
 
 
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
@@ -330,13 +326,8 @@ def _decoded(text: str) -> str:
     Source: RFC 3986 §6.2.2.1 and §6.2.2.2.
     """
     while "%" in text:
-        plainer = _ESCAPE.sub(_unescaped, text)
+        plainer = _ESCAPE.sub(lambda at: chr(int(at[1], 16)) if int(at[1], 16) in _UNRESERVED else at[0].upper(), text)
         if plainer == text:
             break
         text = plainer
     return text
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    value = int(match[1], 16)
-    return chr(value) if value in _UNRESERVED else match[0].upper()
