@@ -152,9 +152,8 @@ def command(origin: str, extras: str) -> str:
         if name.endswith((".whl", ".tar.gz")):
             return f'pip install "./{name}[{extras}]" in the folder of that file'
         return f'pip install ".[{extras}]" in the folder of Pincite\'s source'
-    if origin:
-        return f'pip install "pincite[{extras}] @ {origin}"'
-    return f'pip install "pincite[{extras}]"'
+    source = f" @ {origin}" if origin else ""
+    return f'pip install "pincite[{extras}]{source}"'
 
 
 @cache

@@ -128,10 +128,8 @@ def unpacked(encoding: str, stored: bytes) -> bytes:
 
 def find_document(tx: TextStatements, document_id: str) -> Document | None:
     """The document, from whichever capture has it whole, or None. Errors: StorageUnavailable (it is damaged)."""
-    for content_sha256 in _contents(tx, document_id):
-        if (found := read_document(tx, content_sha256, document_id)) is not None:
-            return found
-    return None
+    found = (read_document(tx, content_sha256, document_id) for content_sha256 in _contents(tx, document_id))
+    return next((document for document in found if document is not None), None)
 
 
 def find_excerpts(tx: TextStatements, document_id: str) -> Excerpts | None:

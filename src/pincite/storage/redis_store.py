@@ -220,12 +220,10 @@ class _Clocked:
         self._link = link
         self._clock = clock
 
-    def _now(self) -> str:
-        """Redis goes by its own clock; a frozen one stays in charge."""
-        return "" if isinstance(self._clock, SystemClock) else f"{self._clock.now().timestamp():.6f}"
-
     async def _script(self, script: str, key: str, *values: str | float) -> Any:
-        (found,) = await self._link.run(("EVAL", script, 1, key, self._now(), *map(str, values)))
+        # Redis goes by its own clock; a frozen one stays in charge.
+        now = "" if isinstance(self._clock, SystemClock) else f"{self._clock.now().timestamp():.6f}"
+        (found,) = await self._link.run(("EVAL", script, 1, key, now, *map(str, values)))
         return found
 
 

@@ -83,7 +83,9 @@ class ModelFake(ABC):
         messages = messages_of(prompt)
         schema = "" if output_type is str else json.dumps(schema_of(output_type))
         kept = len(self._sent)
-        await self._wait()
+        if self.latency_s:
+            self.waited_s += self.latency_s
+            await anyio.sleep(self.latency_s)
         text, finish, usage = self.written(messages.system, messages.user, prompt.cap_tokens, schema, kept)
         try:
             output = read_answer(text, output_type, finish=finish)
@@ -115,19 +117,6 @@ class ModelFake(ABC):
         self._sent.append(sent)
         tokens = token_estimate(sent[:shared])
         return tokens if tokens >= _CACHED_FROM else 0
-
-    async def _wait(self) -> None:
-        if self.latency_s:
-            self.waited_s += self.latency_s
-            await anyio.sleep(self.latency_s)
-
-
-def _numbers(ranges: str) -> list[int]:
-    """The numbers of `l1-l4 l7`."""
-    found: list[int] = []
-    for low, high in re.findall(r"l(\d+)(?:-l(\d+))?", ranges):
-        found += range(int(low), int(high or low) + 1)
-    return found
 
 
 class FaithfulModel(ModelFake):
@@ -218,7 +207,8 @@ class FaithfulModel(ModelFake):
         rows: list[Json] = []
         for name, text in seen.lines.items():
             if re.fullmatch(r"c\d+", name):
-                shown = {f"l{n}" for n in _numbers(seen.lines.get(f"{name} lines", ""))}
+                ranges = re.findall(r"l(\d+)(?:-l(\d+))?", seen.lines.get(f"{name} lines", ""))  # `l1-l4 l7`
+                shown = {f"l{n}" for low, high in ranges for n in range(int(low), int(high or low) + 1)}
                 words_there = {term for line in shown for term in terms(seen.lines.get(line, ""))}
                 mine = set(terms(_bare(text)))
                 states = bool(mine) and len(mine & words_there) >= 0.85 * len(mine)
