@@ -19,16 +19,8 @@ _HEAD_BYTES = 65_536
 # Pages of challenges and errors are small; a larger one that has their words speaks about them.
 _SMALL_BYTES = 60_000
 _CHALLENGE_MARKS = (
-    b"/cdn-cgi/challenge-platform/",
-    b"cf-browser-verification",
-    b"cf_chl_opt",
-    b"captcha-delivery.com",
-    b"px-captcha",
-    b"_incapsula_resource",
-    b"sec-if-cpt-container",
-    b"g-recaptcha-response",
-    b"h-captcha-response",
-    b"awswafintegration",
+    b"/cdn-cgi/challenge-platform/ cf-browser-verification cf_chl_opt captcha-delivery.com px-captcha "
+    b"_incapsula_resource sec-if-cpt-container g-recaptcha-response h-captcha-response awswafintegration".split()
 )
 _CHALLENGE_TITLE = re.compile(
     rb"(?:just a moment|attention required|access denied|are you (?:a )?(?:human|robot)"

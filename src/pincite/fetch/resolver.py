@@ -69,19 +69,15 @@ def parse_resolve(texts: Sequence[str]) -> dict[tuple[str, int], tuple[str, ...]
         host, _, rest = text.partition(":")
         port, _, addresses = rest.partition(":")
         plain = tuple(address.strip().strip("[]") for address in addresses.split(","))
-        if not host or not port.isdecimal() or not all(_is_address(address) for address in plain):
+        try:
+            parsed = [ip_address(address) for address in plain]
+        except ValueError:
+            parsed = []
+        if not host or not port.isdecimal() or not parsed:
             raise InvalidSetting(f"--resolve {text!r} is not HOST:PORT:ADDRESS", context={"setting": "resolve"})
         key = (host.lower().rstrip("."), int(port))
         table[key] = (*table.get(key, ()), *plain)
     return table
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 class VettedResolver:

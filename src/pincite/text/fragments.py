@@ -7,6 +7,7 @@ from functools import lru_cache
 from urllib.parse import quote as percent_encode
 
 from pincite.text.normalise import fold
+from pincite.text.sentences import trimmed
 
 # WICG, URL Fragment Text Directives §4.1: shorter passages are encouraged to be given whole, longer ones as a range.
 _EXACT_LIMIT = 300
@@ -109,11 +110,7 @@ def whole_words(text: str, start: int, end: int) -> tuple[int, int]:
         start -= 1
     while 0 < end < len(text) and text[end - 1].isalnum() and text[end].isalnum():
         end += 1
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return start, end
+    return trimmed(text, start, end)
 
 
 def _encode(term: str) -> str:

@@ -93,12 +93,18 @@ def _sentences(text: str) -> tuple[Span, ...]:
 
 
 def _add(spans: list[Span], text: str, start: int, end: int) -> None:
+    start, end = trimmed(text, start, end)
+    if start < end:
+        spans.append(Span(start, end))
+
+
+def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span without white space at its ends."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
         end -= 1
-    if start < end:
-        spans.append(Span(start, end))
+    return start, end
 
 
 def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:

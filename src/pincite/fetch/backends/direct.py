@@ -37,13 +37,7 @@ class DirectBackend:
     name = "direct"
 
     def __init__(
-        self,
-        client: GuardedClient,
-        gate: RobotsGate,
-        turns: HostTurns,
-        clock: Clock,
-        *,
-        limits: FetchLimits,
+        self, client: GuardedClient, gate: RobotsGate, turns: HostTurns, clock: Clock, *, limits: FetchLimits
     ) -> None:
         self._client = client
         self._gate = gate

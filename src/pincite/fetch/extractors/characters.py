@@ -31,13 +31,7 @@ _SNIFF_BYTES = 4096
 # The detector is sure after some kilobytes of text; more costs time alone.
 _DETECT_BYTES = 65_536
 # What browsers read some character sets as: their larger siblings.
-_WIDER = {
-    "big5": "big5hkscs",
-    "euc_kr": "cp949",
-    "gbk": "gb18030",
-    "iso8859-11": "cp874",
-    "shift_jis": "cp932",
-}
+_WIDER = {"big5": "big5hkscs", "euc_kr": "cp949", "gbk": "gb18030", "iso8859-11": "cp874", "shift_jis": "cp932"}
 _SUSPECT = re.compile(
     "[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"

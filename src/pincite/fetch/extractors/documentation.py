@@ -108,12 +108,11 @@ def content_region(root: HtmlElement) -> HtmlElement:
     region = body_of(root)
     total = size_of(region)
     for path in _REGIONS:
-        matches = root.xpath(path)
-        if matches:
-            largest = max(matches, key=size_of)
-            if size_of(largest) >= (_REGION_SHARE if path == "//article" else _MAIN_SHARE) * total:
-                region = largest
-                break
+        largest = max(root.xpath(path), key=size_of, default=None)
+        least = (_REGION_SHARE if path == "//article" else _MAIN_SHARE) * total
+        if largest is not None and size_of(largest) >= least:
+            region = largest
+            break
     # What the page's head names as its next, previous and upper page, its index and its contents.
     neighbours = frozenset(
         link.get("href") or ""

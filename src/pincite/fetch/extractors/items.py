@@ -36,18 +36,12 @@ _MAX_REMARK_CHARS = 2_000
 # Compared with the page: more than a post has.
 _MAX_TEXT_CHARS = 20_000
 _KINDS = {
-    "product": ItemKind.PRODUCT,
-    "productgroup": ItemKind.PRODUCT,
-    "individualproduct": ItemKind.PRODUCT,
-    "productmodel": ItemKind.PRODUCT,
+    **dict.fromkeys(("product", "productgroup", "individualproduct", "productmodel"), ItemKind.PRODUCT),
     "question": ItemKind.QUESTION,
     "answer": ItemKind.ANSWER,
-    "discussionforumposting": ItemKind.POST,
-    "socialmediaposting": ItemKind.POST,
-    "comment": ItemKind.COMMENT,
-    "usercomments": ItemKind.COMMENT,
-    "review": ItemKind.REVIEW,
-    "userreview": ItemKind.REVIEW,
+    **dict.fromkeys(("discussionforumposting", "socialmediaposting"), ItemKind.POST),
+    **dict.fromkeys(("comment", "usercomments"), ItemKind.COMMENT),
+    **dict.fromkeys(("review", "userreview"), ItemKind.REVIEW),
     "listitem": ItemKind.ENTRY,
 }
 _INSIDE = ("acceptedAnswer", "suggestedAnswer", "comment", "review", "reviews", "hasVariant")
@@ -205,8 +199,12 @@ class PageItems:
         for index, draft in enumerate(drafts[:_MAX_ITEMS]):
             unseen = tuple(name for name, value in draft.item.facts if bare(value) not in words)
             item = replace(draft.item, unseen=unseen)
-            if item.kind is ItemKind.COMMENT and index not in spans and (said := _remark(draft, remarks)):
-                item = replace(item, facts=(("text", said),), unseen=("text",))
+            if item.kind is ItemKind.COMMENT and index not in spans:  # it was left out of the text
+                inside = (
+                    one.block.text for one in remarks if draft.element in (one.holder, *one.holder.iterancestors())
+                )
+                if said := " ".join((draft.text or " ".join(inside)).split())[:_MAX_REMARK_CHARS]:
+                    item = replace(item, facts=(("text", said),), unseen=("text",))
             if (span := spans.get(index)) is not None:
                 item = replace(item, start=starts[span[0]], end=starts[span[1]] + len(blocks[span[1]].text))
             items.append(item)
@@ -278,12 +276,6 @@ def _value(element: HtmlElement) -> str:
 
 def _last(name: str) -> str:
     return re.split(r"[/:#]", name)[-1].lower()
-
-
-def _remark(draft: Draft, remarks: Sequence[Found]) -> str:
-    """What a comment that was left out says, on one line."""
-    inside = (item.block.text for item in remarks if draft.element in (item.holder, *item.holder.iterancestors()))
-    return " ".join((draft.text or " ".join(inside)).split())[:_MAX_REMARK_CHARS]
 
 
 def _likes(node: _Node) -> int | None:

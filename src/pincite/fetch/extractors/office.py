@@ -5,7 +5,7 @@ import re
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import lru_cache
+from functools import reduce
 from html import escape, unescape
 from typing import Any
 
@@ -112,19 +112,12 @@ def _refuse_wide_sheets(archive: zipfile.ZipFile) -> None:
     for name in archive.namelist():
         if not name.startswith("xl/worksheets/") or not name.endswith(".xml"):
             continue
-        columns = rows = 0
+        rows, widest = 0, (0, b"")
         for cell in _CELL_NAME.finditer(read_member(archive, name)):
-            columns, rows = max(columns, _column(cell[1])), max(rows, int(cell[2]))
+            rows, widest = max(rows, int(cell[2])), max(widest, (len(cell[1]), cell[1]))
+        columns = reduce(lambda number, letter: 26 * number + letter - ord("@"), widest[1], 0)  # "AB" is the 28th
         if columns * rows > _MAX_SPANNED_CELLS:
             raise TooLarge(f"a sheet spans {columns * rows:,} cells", reason="sheet_too_wide")
-
-
-@lru_cache(maxsize=512)
-def _column(letters: bytes) -> int:
-    number = 0
-    for letter in letters:
-        number = number * 26 + letter - 64
-    return number
 
 
 def read_pptx(body: bytes, url: str) -> Document:

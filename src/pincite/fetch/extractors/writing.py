@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from pincite.domain.page import Mark, MarkKind
 from pincite.fetch.extractors.characters import clean
+from pincite.text.sentences import trimmed
 
 _NUMBER_BEFORE = re.compile(r"\d[\d.,]*\Z")
 _NUMBER_AFTER = re.compile(r"[\d.,]*\d")
@@ -149,10 +150,7 @@ def _finish(text: str, marks: list[Mark], *, exact: bool) -> tuple[str, tuple[Ma
             before = _NUMBER_BEFORE.search(stripped, max(0, start - _LOOK_BACK), start)
             after = _NUMBER_AFTER.match(stripped, start, start + _LOOK_BACK)
             start, end = before.start() if before else start, after.end() if after else end
-        while start < end and stripped[start].isspace():
-            start += 1
-        while end > start and stripped[end - 1].isspace():
-            end -= 1
+        start, end = trimmed(stripped, start, end)
         if start < end:
             moved = start != mark.start or end != mark.end
             kept.append(Mark(start, end, mark.kind, mark.href, mark.title) if moved else mark)
