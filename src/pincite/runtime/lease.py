@@ -12,6 +12,7 @@ import anyio
 from pincite.domain.errors import Locked, PinciteError, RunCancelled, StorageFull, StorageUnavailable
 from pincite.domain.records import RunRecord
 from pincite.ports import Clock, RunStore
+from pincite.runtime.system import process_fields
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _PID_SPACE = Path("/proc/self/ns/pid")
@@ -48,12 +49,8 @@ def _machine() -> str:
 
 
 def _started(pid: int) -> str:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return "gone"
-    after_name = stat.rpartition(")")[2].split()  # the name may hold spaces; field 3, the state, comes first
-    return "gone" if after_name[0] in "ZX" else after_name[_START_FIELD - 3]
+    fields = process_fields(pid)
+    return "gone" if fields is None or fields[0] in "ZX" else fields[_START_FIELD - 3]
 
 
 T = TypeVar("T")

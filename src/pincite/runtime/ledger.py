@@ -108,13 +108,7 @@ class RunLedger:
     """
 
     def __init__(
-        self,
-        store: CallStore,
-        clock: Clock,
-        recorded: Mapping[str, str],
-        *,
-        strict: bool,
-        lease: Lease | None,
+        self, store: CallStore, clock: Clock, recorded: Mapping[str, str], *, strict: bool, lease: Lease | None
     ) -> None:
         self._store = store
         self._lease = lease

@@ -92,7 +92,11 @@ def serve(read: Read, memory_bytes: int, cpu_s: int) -> None:
         meta, body = exactly(requests, meta_size), exactly(requests, body_size)
         if meta is None or body is None:
             return
-        _allow_cpu(cpu_s)
+        # So many more seconds: the kernel ends the process after that, parent or no parent.
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        soft = int(usage.ru_utime + usage.ru_stime) + cpu_s + 1
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
         reply = _answer(read, body, json.loads(meta))
         replies.write(REPLY.pack(len(reply)) + reply)
         replies.flush()
@@ -112,14 +116,6 @@ def _answer(read: Read, body: bytes, meta: dict[str, str | None]) -> bytes:
     if len(reply) > MAX_REPLY_BYTES:
         return pack_error(TooLarge("the page holds more text than is read", reason="too_much_text"))
     return reply
-
-
-def _allow_cpu(cpu_s: int) -> None:
-    """Let the process use `cpu_s` more seconds; the kernel ends it after that, parent or no parent."""
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    soft = int(usage.ru_utime + usage.ru_stime) + cpu_s + 1
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
 
 
 def exactly(stream: IO[bytes], size: int) -> bytes | None:

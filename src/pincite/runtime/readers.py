@@ -14,14 +14,13 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Generic, Self
 
 from pincite.domain.errors import InvalidInput, ParseError, TooLarge
 from pincite.domain.events import Json
 from pincite.runtime.reader_process import HEADER, MAX_REPLY_BYTES, REPLY, T, exactly, unpack
-from pincite.runtime.system import too_many_open_files
+from pincite.runtime.system import process_fields, too_many_open_files
 
 _MODULE = "pincite.runtime.reader_process"
 # Above every limit of fetching; the frame's length is checked before memory is taken.
@@ -257,9 +256,5 @@ class _Watch:
 
 def _cpu_s(pid: int) -> float | None:
     """Seconds of processor time that a process has used, or None where the system does not say."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return None
-    after_name = stat.rpartition(")")[2].split()  # the name may hold spaces
-    return sum(int(ticks) for ticks in after_name[_CPU_FIELDS]) / os.sysconf("SC_CLK_TCK")
+    fields = process_fields(pid)
+    return None if fields is None else sum(map(int, fields[_CPU_FIELDS])) / os.sysconf("SC_CLK_TCK")

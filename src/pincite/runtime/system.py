@@ -71,6 +71,15 @@ def replace_file(path: Path, text: str, *, private: bool = False) -> None:
         raise
 
 
+def process_fields(pid: int) -> list[str] | None:
+    """What proc(5) tells of a process, from its state (field 3 of `stat`) on; None where it tells of no such one."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return stat.rpartition(")")[2].split()  # the name may hold spaces
+
+
 # Running out of file descriptors: found behind any library's error, and reported by the limit's name.
 #
 # A process at its limit fails in every place that opens something: files, sockets, databases, child processes, imports.
