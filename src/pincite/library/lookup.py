@@ -270,8 +270,7 @@ class Lookup:
         if page_id in self._pages:
             return self._pages[page_id]
         row = self._db.execute(
-            "SELECT url, title, published_at, content_type FROM pages WHERE page_id = ? AND is_current",
-            (page_id,),
+            "SELECT url, title, published_at, content_type FROM pages WHERE page_id = ? AND is_current", (page_id,)
         ).fetchone()
         page = None
         if row is not None:

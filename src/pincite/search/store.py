@@ -197,10 +197,7 @@ class AnswerStore:
         # `stale-while-revalidate` of RFC 5861.
         grace = (entry.fresh_until - entry.stored_at) * REVALIDATE_SHARE
         return Found(
-            replace(response, query=query.text),
-            level,
-            now <= entry.fresh_until,
-            now - entry.fresh_until <= grace,
+            replace(response, query=query.text), level, now <= entry.fresh_until, now - entry.fresh_until <= grace
         )
 
 

@@ -149,12 +149,7 @@ def not_storable() -> InvalidInput:
 
 def _failure(kind: type[PinciteError], reason: str, detail: str) -> PinciteError:
     hint = _CORRUPT_HINT if reason == "corrupt" else _AWAY_HINT if reason in AWAY else None
-    return kind(
-        f"the store failed: {detail}",
-        reason=reason,
-        hint=hint,
-        retryable=True if reason in _PASSING else None,
-    )
+    return kind(f"the store failed: {detail}", reason=reason, hint=hint, retryable=True if reason in _PASSING else None)
 
 
 def held_to_scope(statement: str, every_scope: bool) -> None:

@@ -130,21 +130,17 @@ def _open(path: Path, schema: str, version: int) -> sqlite3.Connection:
     connection = open_sqlite(path, _WAIT_S)
     try:
         if version and connection.execute("PRAGMA user_version").fetchone()[0] != version:
-            _begin_anew(connection, version)
+            connection.execute("BEGIN IMMEDIATE")
+            if connection.execute("PRAGMA user_version").fetchone()[0] != version:  # no other process was faster
+                for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+                    connection.execute(f'DROP TABLE "{name}"')
+                connection.execute(f"PRAGMA user_version = {version}")
+            connection.execute("COMMIT")
         connection.executescript(schema)
     except sqlite3.Error:
         connection.close()
         raise
     return connection
-
-
-def _begin_anew(connection: sqlite3.Connection, version: int) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    if connection.execute("PRAGMA user_version").fetchone()[0] != version:  # no other process was faster
-        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-            connection.execute(f'DROP TABLE "{name}"')
-        connection.execute(f"PRAGMA user_version = {version}")
-    connection.execute("COMMIT")
 
 
 FILE_NAME: Final = "keys.json"

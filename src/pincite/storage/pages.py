@@ -24,14 +24,7 @@ from pincite.domain.ids import sha256_hex
 from pincite.domain.page import Document, Snapshot
 from pincite.ports import Clock
 from pincite.storage import failures
-from pincite.storage.evidence import (
-    DROPPED,
-    EXCERPTS_KEY,
-    find_document,
-    find_excerpts,
-    find_snapshot,
-    read_document,
-)
+from pincite.storage.evidence import DROPPED, EXCERPTS_KEY, find_document, find_excerpts, find_snapshot, read_document
 from pincite.storage.home_files import WAIT_S, can_only_be_read, open_read_only
 from pincite.storage.migrations import newest
 from pincite.storage.tables import FileTables, FileTransaction, Tables, TextStatements
