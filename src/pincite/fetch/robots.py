@@ -93,15 +93,11 @@ class Robots:
             groups = self._groups(agent)
             rules = [rule for group in groups for rule in group.rules]
             delays = (float(group.delay) for group in groups if _NUMBER.fullmatch(group.delay))
-            delay_s = next(delays, None)
-            signals: dict[str, str] = {}
-            for group in groups:
-                signals.update(group.signals)
             self._rules[agent] = _RulesFor(
                 tuple(pattern for allows, pattern in rules if allows),
                 tuple(pattern for allows, pattern in rules if not allows),
-                None if delay_s is None else min(delay_s, CRAWL_DELAY_MAX_S),
-                signals,
+                next((min(delay_s, CRAWL_DELAY_MAX_S) for delay_s in delays), None),
+                {name: said for group in groups for name, said in group.signals.items()},
             )
         return self._rules[agent]
 

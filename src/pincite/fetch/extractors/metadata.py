@@ -8,9 +8,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from itertools import islice
 from urllib.parse import urlsplit
 
+from lxml import etree
 from lxml.html import HtmlElement
 
 from pincite.domain.frozen import dataclass
@@ -58,6 +58,7 @@ _KIND_WORDS = (
         ),
     ),
 )
+_OF_PUBLISHING = etree.XPath("boolean(self::*[contains(@class, 'publish') or contains(@class, 'entry-date')])")
 _LANGUAGE = re.compile(r"^[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*$")
 _MOBILE = re.compile(r"^(?:www|m|mobile|amp)\.")
 
@@ -224,14 +225,9 @@ def _marked_time(page: Page, name: str) -> datetime | None:
     marked = [element for element in page.noted if element.get("itemprop") == name][:3]
     told = [mark.get("datetime") or mark.get("content") or mark.text_content() for mark in marked]
     if name == "datePublished":
-        published = islice(filter(_says_published, page.root.iter("time")), 3)
-        told += [time.get("datetime") or time.text_content() for time in published]
+        times = [time for time in page.root.iter("time") if "pubdate" in time.attrib or _OF_PUBLISHING(time)]
+        told += [time.get("datetime") or time.text_content() for time in times[:3]]
     return next(filter(None, map(parse_date, told)), None)
-
-
-def _says_published(time: HtmlElement) -> bool:
-    names = time.get("class") or ""
-    return time.get("pubdate") is not None or "publish" in names or "entry-date" in names
 
 
 def _byline(page: Page, metas: Mapping[str, str], linked: list[Mapping[str, object]]) -> str:

@@ -275,8 +275,12 @@ def remove_unseen(page: Any) -> tuple[Box, ...]:
 
 def _remove_texts(page: Any, drawn: list[_Drawn]) -> None:
     texts = [item for item in drawn if item.kind == _TEXT]
-    if not any(item.hidden or item.layer for item in texts) and not _may_vanish(drawn, texts):
-        return
+    if not any(item.hidden or item.layer for item in texts):
+        grounds = list({_WHITE, *(item.colour for item in drawn if item.kind == _PATH and item.colour is not None)})
+        colours = {item.colour for item in texts if item.colour is not None}
+        # None of it has the colour of something that it could lie on.
+        if not any(_alike(colour, ground) for colour in colours for ground in grounds[:_MAX_GROUNDS]):
+            return
     width, height = page.get_size()
     pictures = [item.box for item in drawn if item.kind == _IMAGE]
     largest = max(((right - left) * (top - bottom) for left, bottom, right, top in pictures), default=0.0)
@@ -352,13 +356,6 @@ def _box(raw: Any) -> Box:
     left, bottom, right, top = (ctypes.c_float() for _ in range(4))
     pdfium.FPDFPageObj_GetBounds(raw, left, bottom, right, top)
     return left.value, bottom.value, right.value, top.value
-
-
-def _may_vanish(drawn: list[_Drawn], texts: list[_Drawn]) -> bool:
-    """Whether some text has the colour of something it could lie on."""
-    grounds = {_WHITE, *(item.colour for item in drawn if item.kind == _PATH and item.colour is not None)}
-    colours = {item.colour for item in texts if item.colour is not None}
-    return any(_alike(colour, ground) for colour in colours for ground in list(grounds)[:_MAX_GROUNDS])
 
 
 def _compare_with_ground(drawn: list[_Drawn]) -> None:

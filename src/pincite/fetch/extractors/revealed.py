@@ -151,8 +151,8 @@ def is_shown_by_script(page: Page, element: HtmlElement) -> bool:
     if len(name) < 2:
         return False
     pattern = re.compile(rf"""["'`#]{re.escape(name)}["'`]""")
-    for script in page.scripts:
-        for match in pattern.finditer(script):
-            if _SHOWS.search(script, match.end(), match.end() + _NEAR_CHARS):
-                return True
-    return False
+    return any(
+        _SHOWS.search(script, match.end(), match.end() + _NEAR_CHARS)
+        for script in page.scripts
+        for match in pattern.finditer(script)
+    )

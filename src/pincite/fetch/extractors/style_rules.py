@@ -36,7 +36,7 @@ _FIGURES_MEET = re.compile(r"\d\s?(?:<[^<>]{1,300}>)+\d")
 _COMPOUND = re.compile(r"([a-z][\w-]*|\*)?((?:[.#][\w-]+)*)", re.IGNORECASE)
 _NAME = re.compile(r"([.#])([\w-]+)")
 _COMBINED = re.compile(r"\s*(>)\s*|\s+")
-_LAST_PART = re.compile(r"[^\s>+~]*\Z")
+_COMBINATOR = re.compile(r"[\s>+~]")
 # A rule of more parts is some tool's; each part costs a walk upwards.
 _MAX_PARTS = 6
 # A bound on sheets of somebody else.
@@ -189,7 +189,12 @@ def hidden_by_rules(page: Page, hides: Callable[[str], str]) -> dict[HtmlElement
     rules = [(selectors, declarations, hides(declarations)) for selectors, declarations in screen_rules(page.styles)]
     hiding: list[_Rule] = []
     hidden_so = [(selectors, how) for selectors, _, how in rules if how][:_MAX_RULES]
-    others = [(_subjects(selectors), said) for selectors, said, how in rules if not how] if hidden_so else []
+    # The last part of each selector is what the rule is about.
+    others = [
+        ([_COMBINATOR.split(selector.strip())[-1] for selector in selectors.split(",")], said)
+        for selectors, said, how in rules
+        if hidden_so and not how
+    ]
     for selectors, how in hidden_so:
         for selector in selectors.split(","):
             parts = _parts(selector.strip(), last_named=False)
@@ -197,11 +202,6 @@ def hidden_by_rules(page: Page, hides: Callable[[str], str]) -> dict[HtmlElement
                 hiding.append(_Rule(parts, (("hides", how),), (len(hiding),)))
     fitting = _matching(page.root.iter(), hiding, inside=True)
     return {element: rules[-1].settings[0][1] for element, rules in fitting if rules}
-
-
-def _subjects(selectors: str) -> list[str]:
-    """The last part of each selector: what the rule is about."""
-    return [found.group() for selector in selectors.split(",") if (found := _LAST_PART.search(selector.strip()))]
 
 
 def _is_shown_again(hidden: _Compound, how: str, others: Sequence[tuple[Sequence[str], str]]) -> bool:
