@@ -92,11 +92,8 @@ class Route:
         return self.engine.card.cost(self.depth)
 
 
-_UNKNOWN = Decimal("Infinity")
-
-
-def _price(route: Route) -> Decimal:
-    return _UNKNOWN if route.cost_usd is None else route.cost_usd
+def _price(cost_usd: Decimal | None) -> Decimal:
+    return Decimal("Infinity") if cost_usd is None else cost_usd
 
 
 @dataclass(slots=True)
@@ -134,7 +131,9 @@ class Router:
             leader = self._fit(ranked[0], intent)
             # The 1e-9 is for sums of floats: two engines exactly one margin apart count as equal.
             equal = [engine for engine in ranked if leader - self._fit(engine, intent) <= FIT_MARGIN + 1e-9]
-            ordered += self._by_price(equal)
+            # Cheapest first, unknown prices last; those that cost the same take turns.
+            turns = {engine.label: self.health.of(engine.remembered.key).turn for engine in equal}
+            ordered += sorted(equal, key=lambda one: (_price(one.card.cost(Depth.BASIC)), turns[one.label]))
             ranked = ranked[len(equal) :]
         # Last, not left out: where all rest, their own refusals are what the caller has to read.
         resting = [engine for engine in ordered if self.cooldown_error(engine) is not None]
@@ -143,7 +142,9 @@ class Router:
         # Short money reorders and refuses nothing: a hard cap is the budget's matter.
         if self.pace is not None and routes and not self.pace.allows(routes[0].cost_usd):
             affordable = [route for route in routes if self.pace.allows(route.cost_usd)]
-            dearer = sorted((route for route in routes if route not in affordable), key=_price)
+            dearer = sorted(
+                (route for route in routes if route not in affordable), key=lambda route: _price(route.cost_usd)
+            )
             routes = [replace(route, why=f"{route.why}; the month's money is short") for route in affordable + dearer]
         if not peek and routes:
             # Its next turn is the farther away, the less its weight and the less is left of its quota.
@@ -185,15 +186,6 @@ class Router:
             return state.health
         since_s = max((self.clock.now() - state.told_at).total_seconds(), 0.0)
         return float(1 - (1 - state.health) * 0.5 ** (since_s / _FORGIVEN_S))
-
-    def _by_price(self, equal: list[Engine]) -> list[Engine]:
-        """Cheapest first, unknown prices last; those that cost the same take turns."""
-
-        def rank(engine: Engine) -> tuple[Decimal, float]:
-            cost = engine.card.cost(Depth.BASIC)
-            return _UNKNOWN if cost is None else cost, self.health.of(engine.remembered.key).turn
-
-        return sorted(equal, key=rank)
 
     def _route(self, engine: Engine, query: Query, intent: Intent) -> Route:
         fit = f"fit {self._fit(engine, intent):.2f} for {intent.value}"
