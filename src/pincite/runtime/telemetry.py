@@ -7,7 +7,7 @@ library is imported before it is used.
 import logging
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
 from typing import Any, Final, Literal
@@ -202,9 +202,6 @@ def configure_logs(mask: Mask, *, level: str, as_json: bool) -> None:
     """Have every log line of this process rendered to stderr. Called once, by a surface."""
     import structlog
 
-    def redact(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-        return {name: masked(value, mask) for name, value in event.items()}
-
     before: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -225,7 +222,7 @@ def configure_logs(mask: Mask, *, level: str, as_json: bool) -> None:
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.format_exc_info,
-            redact,
+            lambda _, __, event: {name: masked(value, mask) for name, value in event.items()},
             render,
         ],
     )
