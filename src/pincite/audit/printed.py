@@ -23,7 +23,14 @@ from pincite.domain.report import (
     ReportLead,
     ReportStatus,
 )
-from pincite.domain.report_words import NO_ANSWER, PARTIAL_ANSWER, PARTLY_ANSWERED, REFERENCE_NOTES, TOUCHED_ON
+from pincite.domain.report_words import (
+    NO_ANSWER,
+    PARTIAL_ANSWER,
+    PARTLY_ANSWERED,
+    REFERENCE_NOTES,
+    TOUCHED_ON,
+    open_points,
+)
 from pincite.domain.statements import LOW_CONFIDENCE_LABEL, ONE_SOURCE_MARK, UNRESOLVED_MARK
 from pincite.domain.tables import CELL_SEPARATOR
 from pincite.text.normalise import fold
@@ -53,8 +60,11 @@ def differences(report: Report) -> Iterator[tuple[str, str, bool]]:
     wanted, got = (list(_saying(text)) for text in (render_markdown(report), restyle(report.markdown, "[n]")))
     heads = {lead_head(lead): lead for lead in report.leads}
     reworded: list[tuple[str, str, bool]] = []
+    in_full = {f"- {escape(point.line)}": f"- {escape(point.in_full)}" for point in open_points(report)}
     for (_, one), (number, other) in zip(wanted, got, strict=False):
         if one == other or any(now in one and one.replace(now, then) == other for now, then in _BEFORE):
+            continue
+        if in_full.get(one) == other:
             continue
         said = _reason_printed(heads.get(one), other)
         if said is None:

@@ -1,6 +1,7 @@
 """What a report says in every format: its headings, how well it is supported, what is missing, who disagrees."""
 
 from collections import Counter
+from typing import Final
 
 from pincite.domain.evidence import JudgementLabel, Proof
 from pincite.domain.frozen import dataclass
@@ -180,6 +181,10 @@ def shortened(text: str) -> str:
     return f"{line[:QUESTION_CHARS].rsplit(' ', 1)[0]}… ({len(line.split())} words)"
 
 
+# What lacks in so many words says too little without the question that it belongs to. Chosen, not measured.
+_FEW_WORDS: Final = 3
+
+
 @dataclass(frozen=True, slots=True)
 class OpenPoint:
     """A line of what is missing: a part of the question, what became of it, and what was searched for in vain."""
@@ -199,7 +204,17 @@ class OpenPoint:
 
     @property
     def line(self) -> str:
-        """What is missing on one line, without the queries."""
+        """What is missing on one line, without the queries: of a part that is answered but for something, that alone.
+
+        In a few words ("the hour") it stands behind its part.
+        """
+        lacking = self.became.removeprefix(f"{PART_WORDS[PartStatus.PARTLY]}: ")
+        says_enough = lacking != self.became and len(lacking.split()) > _FEW_WORDS
+        return lacking if self.status is PartStatus.PARTLY and says_enough else self.in_full
+
+    @property
+    def in_full(self) -> str:
+        """The same with the part of the question in front, as reports had it before."""
         return f"{shortened(self.text)} – {self.became}" if self.text and self.became else self.text or self.became
 
 

@@ -35,9 +35,8 @@ _ENTROPY_FROM: Final = 3.4
 _SECRET_CHARS: Final = 16
 _LINKISH = re.compile(r"(?:[a-z][a-z0-9+.-]*://|\bwww\.|\bjavascript:|\bdata:[a-z]|\bmailto:)\S*", re.I)
 _HOST = re.compile(r"\b(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?:/\S*)?\b", re.I)
-_MARKUP = re.compile(
-    r"!?\[[^\]]*\]\s*[(\[][^)\]]*[)\]]?|\[\^?\d{1,4}\]:?|(?<!\w)\[\^?\w{1,12}\]:?|</?[a-zA-Z!][^<>]{0,200}>|`{3,}"
-)
+_MARKS = re.compile(r"!?\[[^\]]*\]\s*[(\[][^)\]]*[)\]]?|\[\^?\d{1,4}\]:?|(?<!\w)\[\^?\w{1,12}\]:?")
+_MARKUP = re.compile(rf"(?<!`)`[^`\n]{{1,80}}`(?!`)|{_MARKS.pattern}|</?[a-zA-Z!][^<>]{{0,200}}>|`{{3,}}")
 _HTML: Final = frozenset(tags) | {"svg", "math", "picture", "source", "template", "slot", "portal"}
 # What is to be filled in (`<branch>`, `<stdio.h>`), unless HTML has an element of that name.
 _PLACEHOLDER = re.compile(r"<([a-zA-Z][\w.-]*)>")
@@ -59,7 +58,9 @@ def plain_line(text: str) -> str:
 
 
 def _kept(markup: re.Match[str]) -> str:
-    """What stays of something that looks like markup."""
+    """What stays of something that looks like markup: in a span of code elements (`<nat ipv6="yes"/>`), too."""
+    if markup[0].startswith("`") and markup[0].strip("`"):
+        return " " if _LINKISH.search(markup[0]) else _MARKS.sub(" ", markup[0])
     name = _PLACEHOLDER.fullmatch(markup[0])
     return markup[0] if name is not None and name[1].lower() not in _HTML else " "
 
