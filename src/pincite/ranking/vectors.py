@@ -23,6 +23,28 @@ class KnownVectors(Embedder, Protocol):
         """The vectors that are at hand, by the place of their text."""
 
 
+@runtime_checkable
+class ReadsWords(Embedder, Protocol):
+    """An embedder that also compares word by word."""
+
+    def nearness(
+        self, question: str, weights: Mapping[str, float], passages: Sequence[Sequence[str]]
+    ) -> Sequence[float]:
+        """How near the nearest words of each passage are to those of the question, the mean over the latter (0-1).
+
+        Args:
+            question: its words are read in their context, as those of the passages are.
+            weights: of its plain words (`text.tokens.plain_words`); others count nothing.
+            passages: the texts of each, read one by one; those that were just embedded cost nothing.
+        """
+
+
+def reader_of(embedder: Embedder) -> ReadsWords | None:
+    """What compares word by word here, None where nothing does."""
+    behind = embedder.behind if isinstance(embedder, KeptVectors) else embedder
+    return behind if isinstance(behind, ReadsWords) else None
+
+
 class VectorStore(Protocol):
     """Where vectors are kept between runs, by a key made of what was embedded. Blocking."""
 
@@ -37,7 +59,7 @@ class KeptVectors:
     """Implements `ports.Embedder`; each text goes through the model once. May be shared by threads."""
 
     def __init__(self, embedder: Embedder, store: VectorStore | None = None) -> None:
-        self._embedder = embedder
+        self.behind = embedder
         self._store = store
         self._memory: OrderedDict[bytes, Sequence[float]] = OrderedDict()
         self._lock = RLock()
@@ -51,7 +73,7 @@ class KeptVectors:
                 self._memory.update(self._store.vectors(list(missing)))
             fresh = {key: text for key, text in missing.items() if key not in self._memory}
             if fresh:
-                made = dict(zip(fresh, self._embedder.embed(list(fresh.values())), strict=True))
+                made = dict(zip(fresh, self.behind.embed(list(fresh.values())), strict=True))
                 self._memory.update(made)
                 if self._store is not None:
                     self._store.keep(made)

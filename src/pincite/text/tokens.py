@@ -207,14 +207,25 @@ def pieces(text: str, *, limit: int) -> list[int]:
     """
     known = vocabulary()
     found = [known[START]]
-    for word in _words(text):
+    for word in plain_words(text):
         found.extend(_cut(word, known))
         if len(found) >= limit:
             break
     return [*found[: limit - 1], known[END]]
 
 
-def _words(text: str) -> Iterator[str]:
+def words_of_pieces(text: str, *, limit: int) -> list[str]:
+    """The word that each of `pieces` is of, without the marks."""
+    known = vocabulary()
+    found: list[str] = []
+    for word in plain_words(text):
+        found.extend(word for _ in _cut(word, known))
+        if len(found) >= limit:
+            break
+    return found[: limit - 2]
+
+
+def plain_words(text: str) -> Iterator[str]:
     """Lower case without accents; punctuation marks and ideographs stand alone."""
     word = ""
     for character in unicodedata.normalize("NFD", text.lower()):

@@ -1,6 +1,6 @@
 """Passages ranked for a question, by words and by meaning, and how likely they answer it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,8 +11,10 @@ from pincite.domain.library import Survey
 from pincite.library.vectors import VectorFile
 from pincite.ranking.answerable import is_here, part_features, part_likelihood
 from pincite.ranking.passages import vector_key
-from pincite.ranking.ranker import PassageRanker, Ranking, Source
+from pincite.ranking.ranker import SENTENCES_OF, PassageRanker, Ranking, Source, word_weights
 from pincite.ranking.vectors import KeptVectors
+from pincite.ranking.words import Rarity
+from pincite.text.tokens import plain_words
 
 PAGES = {
     "https://owls.test/box": "# Owl boxes\n\nAn owl box is made of larch. It hangs six metres above the ground.",
@@ -29,11 +31,24 @@ class Meaning(WordEmbedder):
         return super().embed([text.replace("dines on", "eats mice and voles") for text in texts])
 
 
+class ByWord(WordEmbedder):
+    """Compares word by word, too, and knows that who dines eats."""
+
+    def nearness(self, question: str, weights: Mapping[str, float], passages: Sequence[Sequence[str]]) -> list[float]:
+        asked = dict.fromkeys(word for word in plain_words(question) if word in weights)
+        total = sum(weights[word] for word in asked) or 1.0
+        read = [set(plain_words(" ".join(texts))) for texts in passages]
+        return [
+            sum(weights[word] for word in asked if word in found or (word == "dines" and "eat" in found)) / total
+            for found in read
+        ]
+
+
 @pytest.mark.parametrize(
     ("question", "url"),
     [("What do owls eat?", "https://owls.test/food"), ("How long is mail retried?", "https://web.test/mail")],
 )
-@pytest.mark.parametrize("embedder", [None, WordEmbedder()])
+@pytest.mark.parametrize("embedder", [None, WordEmbedder(), ByWord()])
 def test_the_passage_with_the_words_comes_first(question: str, url: str, embedder: WordEmbedder | None) -> None:
     ranking = PassageRanker(embedder).rank(question, SOURCES)
     assert ranking.passages[0].source.url == url
@@ -47,6 +62,37 @@ def test_meaning_brings_up_what_is_worded_otherwise() -> None:
     assert PassageRanker().rank(question, SOURCES).passages[0].source.url == "https://owls.test/box"
     near = {p.source.url: p.features.similarity for p in PassageRanker(Meaning()).rank(question, SOURCES).passages}
     assert near["https://owls.test/food"] > near["https://owls.test/box"]
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_words_of_the_same_meaning_decide_where_words_are_compared_one_by_one(kept: bool) -> None:
+    embedder = KeptVectors(ByWord()) if kept else ByWord()
+    ranking = PassageRanker(embedder).rank("What a barn owl dines on", SOURCES)
+    best = ranking.passages[0]
+    assert (ranking.model, best.model, best.source.url) == ("close", "close", "https://owls.test/food")
+    assert best.features.near_score == 1.0
+    assert best.features.near_strength > ranking.passages[1].features.near_strength
+    assert not ranking.words_only
+    assert PassageRanker(WordEmbedder()).rank("What a barn owl dines on", SOURCES).model == "meaning"
+
+
+def test_only_the_best_are_read_sentence_by_sentence() -> None:
+    text = "# Owls\n\n" + "\n\n".join(f"## Box {n}\n\nThe owl box {n} is made of larch." for n in range(30))
+    passages = PassageRanker(ByWord()).rank(
+        "What is an owl box made of?", [Source("https://o.test/", document_of(text))]
+    )
+    unread = 30 - SENTENCES_OF
+    assert [p.model for p in passages.passages] == ["close"] * SENTENCES_OF + ["unread"] * unread
+    assert [bool(p.sentences) for p in passages.passages] == [True] * SENTENCES_OF + [False] * unread
+    assert len({p.draft.start for p in passages.passages}) == 30
+
+
+def test_words_weigh_by_rarity_however_they_are_written() -> None:
+    rarity = Rarity(1_000, {"wal_level": 5, "wal": 50, "level": 400, "schlüssel": 9, "the": 990})
+    weights = word_weights("What does the wal_level of a Schlüssel do?", rarity)
+    assert weights["wal"] > weights["level"]
+    assert weights["schlussel"] == rarity.weight("schlüssel")
+    assert {"the", "does", "_"}.isdisjoint(weights)
 
 
 def test_other_wordings_of_a_question_count_too() -> None:

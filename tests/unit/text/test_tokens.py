@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.text.tokens import CJK, is_stop, mentions, stem, terms, token_estimate, tokens
+from pincite.text.tokens import (
+    CJK,
+    is_stop,
+    mentions,
+    pieces,
+    stem,
+    terms,
+    token_estimate,
+    tokens,
+    words_of_pieces,
+)
 
 
 @pytest.mark.parametrize(
@@ -103,3 +113,12 @@ def test_token_estimate_is_near_a_real_vocabulary(text: str, recorded: int) -> N
 def test_a_stop_word_can_be_spoken_of(text: str, spoken_of: list[str]) -> None:
     found = mentions(text)
     assert [token.text for token in tokens(text) if token.start in found] == spoken_of
+
+
+@given(st.text(), st.integers(2, 40))
+def test_each_piece_has_its_word(text: str, limit: int) -> None:
+    assert len(words_of_pieces(text, limit=limit)) == len(pieces(text, limit=limit)) - 2
+
+
+def test_a_word_of_several_pieces_stands_at_each() -> None:
+    assert words_of_pieces("Vacuuming Café!", limit=64) == ["vacuuming", "vacuuming", "cafe", "!"]

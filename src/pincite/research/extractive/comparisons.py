@@ -7,7 +7,8 @@ from typing import Final
 
 from pincite.domain.frozen import dataclass
 from pincite.domain.page import BlockKind
-from pincite.ranking.ranker import RankedPassage, Ranking, length_of, likelihood
+from pincite.ranking.likelihood import length_of, likelihood
+from pincite.ranking.ranker import RankedPassage, Ranking
 from pincite.ranking.terms import index_terms, is_identifier, query_terms
 
 # What may be left out of a term (`--[no-]edit`), and what it is called with (`sorted(iterable)`, `-C <path>`).
@@ -86,7 +87,7 @@ def _entries(side: str, ranking: Ranking) -> Iterator[_Entry]:
             continue
         above = {*index_terms(passage.source.url), *index_terms(passage.context)}
         inside = above.union(index_terms(passage.text))
-        for term, cut in _cut(passage, ranking):
+        for term, cut in _cut(passage):
             for name, is_code in names_of(term):
                 if not _says(side, name, is_code=is_code):
                     continue
@@ -99,7 +100,7 @@ def _entries(side: str, ranking: Ranking) -> Iterator[_Entry]:
                     yield _Entry(cut, passage, (own <= set(asked), is_code, len(own.intersection(asked)), covered))
 
 
-def _cut(passage: RankedPassage, ranking: Ranking) -> Iterator[tuple[str, RankedPassage]]:
+def _cut(passage: RankedPassage) -> Iterator[tuple[str, RankedPassage]]:
     """Each term of a passage with what explains it, up to the next term; terms one after the other share that."""
     document, draft = passage.source.document, passage.draft
     first, last = document.block_at(draft.start), document.block_at(max(draft.end - 1, 0))
@@ -115,8 +116,7 @@ def _cut(passage: RankedPassage, ranking: Ranking) -> Iterator[tuple[str, Ranked
             cut = replace(passage, draft=replace(draft, start=document.starts[terms[0]], end=end, label=label))
             # The passage may be as long as the entry is short: likelihood follows what is printed.
             features = replace(passage.features, length=length_of(document.text[document.starts[terms[-1] + 1] : end]))
-            model = "words" if ranking.words_only else "meaning" if passage.sentences else "unread"
-            yield text, replace(cut, features=features, likelihood=likelihood(features, model))
+            yield text, replace(cut, features=features, likelihood=likelihood(features, passage.model))
             terms = []
 
 
