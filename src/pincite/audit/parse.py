@@ -58,7 +58,7 @@ _OF_ITSELF = re.compile(
     rf"^(?:{BALANCE_WORD}: (?:{_PROVEN})(?:; (?:{_PROVEN}))*+\."
     rf"|{'|'.join(map(re.escape, _FIRST_LINES))}|{_LIMITS}"
     rf"|[ ]{{4}}- {SEARCHED_FOR} “[^”\n]*”(?:; “[^”\n]*”)*+(?:; and in \d+ other wordings?)?)$"
-    rf"|(?<=\d\] )\*{MADE_CODE}(?:; {EXAMPLE_NAMES}[^*\n]{{1,300}})?\*$"
+    rf"|(?<=\d\] )\*{MADE_CODE}(?:; {EXAMPLE_NAMES})?\*$"
     rf"|(?<=\S) – (?:{_BECAME})$|{re.escape(WORDS_ONLY)}"
     rf"|^\*From \d+ (?:of \d+ pages|page) read, in their own words: {_SITE}(?:, {_SITE})*+"
     r"(?: and \d+ more\.)?(?= Below: )",

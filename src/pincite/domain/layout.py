@@ -167,8 +167,8 @@ def broken_layout(section: Section, references: int) -> Iterator[str]:
 
 MADE_CODE = "composed, not run"
 """Stands below code that a model put together, behind its marks."""
-EXAMPLE_NAMES = "example names: "
-"""Stands behind that, before names in the code that no page has: who types it puts others."""
+EXAMPLE_NAMES = "some names are examples"
+"""Stands behind that where the code has names that no page has; the report's JSON lists them."""
 
 
 # ---- what a section is made of when it is printed: one walk for every format ----
@@ -245,7 +245,7 @@ class Code:
         """What stands behind its marks; nothing of rows that a page has as they are."""
         if all(piece.sentence.proof is Proof.QUOTED for entry in self.entries for piece in entry):
             return ""
-        return "; ".join([MADE_CODE, *([EXAMPLE_NAMES + ", ".join(self.examples)] if self.examples else [])])
+        return f"{MADE_CODE}; {EXAMPLE_NAMES}" if self.examples else MADE_CODE
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pincite.audit.printed import differences
 from pincite.domain.evidence import JudgementLabel, Proof
 from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.ids import judgement_id, statement_sha256
-from pincite.domain.layout import MADE_CODE, BlockForm, ExcerptKind, Sentence
+from pincite.domain.layout import EXAMPLE_NAMES, MADE_CODE, BlockForm, ExcerptKind, Sentence
 from pincite.domain.markdown import render_markdown
 from pincite.domain.report import Report, broken_rules
 from pincite.exports.codec import dump_report
@@ -304,8 +304,8 @@ async def test_code_may_have_comments_and_names_of_its_own_which_it_says_are_exa
     code = code.replace("<b>porch</b>", "porch").replace("<b>then</b>", "then")
     report, judge = await made(code, code, examples=("`the porch`", "light"))
     assert [s.text for s in code_of(report)] == [code]
-    assert f"[1] *{MADE_CODE}; example names: the porch*" in report.markdown
-    assert f"{MADE_CODE}; example names: the porch<" in HtmlExporter().render(report, {}).decode()
+    assert f"[1] *{MADE_CODE}; {EXAMPLE_NAMES}*" in report.markdown
+    assert f"{MADE_CODE}; {EXAMPLE_NAMES}<" in HtmlExporter().render(report, {}).decode()
     case = next(case for case in judge.asked if case.statement == on_one_line(code))
     assert any("the porch" in hint for hint in case.hints), "the judge knows what nobody looked for"
     result = check_report(json.loads(dump_report(report)), await stored(report))
