@@ -47,6 +47,8 @@ def test_every_sentence_of_the_report_has_an_exact_quote(demo_home: Path) -> Non
     sentences = report["summary"]["sentences"] + [s for part in report["sections"] for s in part["sentences"]]
     stated = [sentence for sentence in sentences if sentence["kind"] == "claim"]
     assert len(stated) >= 5
+    found = [part for part in report["sections"] if part["kind"] == "findings"]
+    assert all(len(part["sentences"]) > 1 for part in found), "what is left of a part that stands above is no section"
     for sentence in stated:
         assert sentence["references"]
         for claim_id in sentence["claim_ids"]:
@@ -119,7 +121,7 @@ def test_runs_list_show_and_export(demo: Pincite) -> None:
     assert QUESTION in demo("runs", "list").out
     shown = demo("runs", "show", "last")
     assert shown.code == 0, shown.err
-    for word in ("partial", "Plan", "Pages", "Claims"):
+    for word in ("complete,", "Plan", "Pages", "Claims"):
         assert word in shown.out
     exported = demo("runs", "export", "last", "--format", "bib")
     assert exported.code == 0, exported.err

@@ -41,8 +41,8 @@ class ReadsWords(Embedder, Protocol):
 
 def reader_of(embedder: Embedder) -> ReadsWords | None:
     """What compares word by word here, None where nothing does."""
-    behind = embedder.behind if isinstance(embedder, KeptVectors) else embedder
-    return behind if isinstance(behind, ReadsWords) else None
+    reads = isinstance(embedder.behind if isinstance(embedder, KeptVectors) else embedder, ReadsWords)
+    return embedder if reads and isinstance(embedder, ReadsWords) else None
 
 
 class VectorStore(Protocol):
@@ -56,7 +56,10 @@ class VectorStore(Protocol):
 
 
 class KeptVectors:
-    """Implements `ports.Embedder`; each text goes through the model once. May be shared by threads."""
+    """Implements `ports.Embedder`; each text goes through the model once. May be shared by threads.
+
+    In front of one that compares words it is a `ReadsWords`, too: each passage is compared with a question once.
+    """
 
     def __init__(self, embedder: Embedder, store: VectorStore | None = None) -> None:
         self.behind = embedder
@@ -81,6 +84,23 @@ class KeptVectors:
             while len(self._memory) > _KEPT:
                 self._memory.popitem(last=False)
         return found
+
+    def nearness(self, question: str, weights: Mapping[str, float], passages: Sequence[Sequence[str]]) -> list[float]:
+        """As `ReadsWords`; each is kept like a vector of one number, since to compare again is to read again."""
+        assert isinstance(self.behind, ReadsWords)
+        asked = ("nearness", question, repr(sorted(weights.items())))
+        keys = [vector_key("\0".join((*asked, *texts))) for texts in passages]
+        kept = self.stored(keys)
+        fresh = {key: texts for key, texts in zip(keys, passages, strict=True) if key not in kept}
+        if fresh:
+            near = self.behind.nearness(question, weights, list(fresh.values()))
+            made = {key: (value,) for key, value in zip(fresh, near, strict=True)}
+            with self._lock:
+                self._memory.update(made)
+                if self._store is not None:
+                    self._store.keep(made)
+            kept |= made
+        return [kept[key][0] for key in keys]
 
     def stored(self, keys: Sequence[bytes]) -> dict[bytes, Sequence[float]]:
         """The vectors that are at hand, by key; nothing is embedded."""

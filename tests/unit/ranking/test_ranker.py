@@ -34,7 +34,12 @@ class Meaning(WordEmbedder):
 class ByWord(WordEmbedder):
     """Compares word by word, too, and knows that who dines eats."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.compared = 0
+
     def nearness(self, question: str, weights: Mapping[str, float], passages: Sequence[Sequence[str]]) -> list[float]:
+        self.compared += len(passages)
         asked = dict.fromkeys(word for word in plain_words(question) if word in weights)
         total = sum(weights[word] for word in asked) or 1.0
         read = [set(plain_words(" ".join(texts))) for texts in passages]
@@ -136,6 +141,22 @@ def test_each_text_is_embedded_once_and_vectors_outlive_the_process(tmp_path: Pa
     )
     assert not second.embedded
     assert [p.source.url for p in again.passages] == [p.source.url for p in one.passages]
+
+
+def test_each_passage_is_compared_with_a_question_once_as_long_as_its_words_weigh_the_same(tmp_path: Path) -> None:
+    first, second, question = ByWord(), ByWord(), "What do owls eat?"
+    one = PassageRanker(KeptVectors(first, VectorFile(tmp_path / "vectors.sqlite"))).rank(question, SOURCES)
+    assert first.compared > 0
+    kept = KeptVectors(second, VectorFile(tmp_path / "vectors.sqlite"))
+    again = PassageRanker(kept).rank(question, SOURCES)
+    near = [[p.features.near_strength for p in ranking.passages] for ranking in (one, again)]
+    assert near[0] == pytest.approx(near[1])
+    assert any(near[0])
+    assert second.compared == 0, "a later process reads nothing again"
+    texts = [["owls eat mice"]]
+    assert kept.nearness(question, {"owls": 1.0, "eat": 1.0}, texts) == [1.0]
+    assert kept.nearness(question, {"owls": 1.0, "eat": 1.0, "do": 2.0}, texts) == [0.5]
+    assert second.compared == 2
 
 
 def test_a_file_of_vectors_that_is_damaged_costs_nothing_but_time(tmp_path: Path) -> None:

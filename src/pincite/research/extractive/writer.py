@@ -101,8 +101,10 @@ def content(task: Task, progress: Progress) -> Content:
     printed: set[tuple[str, int]] = set()
     for part in parts:
         items = [i for i in printable if i.claim.sub_question == part.text and not i.unresolved]
-        # What no part before has printed; nothing where its excerpts stand above already.
+        # What no part before has printed; nothing where its excerpts stand above already, all or all but a sentence.
         fresh = [item for item in items if not item.claim.group or _place(item) not in printed]
+        if len(fresh) == 1 < len(items):
+            fresh = []
         printed.update(map(_place, items))
         items = [first[_place(item)] for item in fresh]
         if items:
