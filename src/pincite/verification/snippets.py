@@ -27,7 +27,9 @@ _RESERVED: Final = frozenset(kwlist) | {"case", "do", "done", "elif", "esac", "f
 # An option of one letter and what is written right behind it: where one stands so ("-DNAME=..."), all may.
 _GLUED: Final = re.compile(r"-[A-Z][A-Za-z]\w+")
 # What each program of that language has, where it is called: a row that shows what came out names nothing new.
-_BUILT_IN: Final = re.compile(rf"(?<![\w.-])(?:{'|'.join(filter(str.islower, dir(builtins)))})\(")
+_BUILT_IN: Final = re.compile(
+    rf"(?<![\w.-])(?:{'|'.join(name for name in dir(builtins) if name.isalpha() and name.islower())})\("
+)
 # What is to be filled in by who types it.
 _PLACEHOLDER: Final = re.compile(r"<[A-Za-z][\w -]*>")
 # States something in words, beside the code. `#include`, `--option`, `git checkout -- FILE` and `cd x ; ls` are none.

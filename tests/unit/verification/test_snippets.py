@@ -56,6 +56,7 @@ def test_what_the_passages_have_and_what_the_code_sets_itself_stands(code: str) 
         ("depot -FDEPOT_LIMIT=4", ["-FDEPOT_LIMIT"]),
         ("depot -vtidy", ["-vtidy"]),
         ("depot.format(max)", ["format", "max"]),  # a method, and no call
+        ("__import__(depot)", ["__import__"]),
         ("depot tidy -keep-empty", ["-keep-empty"]),
         ("depot.Pool(max_cart=4)", ["max_cart"]),
         ("depot.Pool(max_carts=40)", ["40"]),

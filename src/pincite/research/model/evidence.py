@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import field
+from typing import Final
 
 from pincite.domain.evidence import Claim, Evidence, EvidencePassage, Relation
 from pincite.domain.frozen import dataclass
@@ -10,7 +11,7 @@ from pincite.domain.plan import ReadPage
 from pincite.text.context import passage_in_context
 
 # Two sentences or three. Chosen, not measured.
-_CLOSE_CHARS = 400
+_CLOSE_CHARS: Final = 400
 
 
 @dataclass

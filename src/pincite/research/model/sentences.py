@@ -144,7 +144,8 @@ class SentenceProver:
         if not any(character.isdigit() for text in lacking for character in text):  # a name, as in "This option ..."
             more += [item for name in said.claims for item in self._above(name, offered)]
         if said.is_cell and not any(text in said.text for text in lacking):
-            beside = (o for o in together if o.proposed.row == said.row or o.proposed.column == said.column)
+            cells = (other for other in together if other.proposed.is_cell)
+            beside = (o for o in cells if o.proposed.row == said.row or o.proposed.column == said.column)
             more += [item for other in beside for item in other.items]
         for item in dict.fromkeys(item for item in more if item not in draft.items):
             fuller = replace(draft, items=(*draft.items, item))
