@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import field
-from datetime import date, datetime
+from datetime import datetime
 from enum import StrEnum
 
 from pincite.domain.frozen import dataclass
@@ -39,7 +39,6 @@ class LibraryPage:
     body: bytes = field(repr=False)
     content_type: str
     captured_at: datetime | None
-    published_on: date | None = None
     note: str = ""
 
 

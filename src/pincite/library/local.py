@@ -152,7 +152,7 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
         """
         with self._lock, mapped(self._file):
             row = self._connection.execute(
-                "SELECT url, path, member, at_byte, length, content_type, captured_at, note, published_at"
+                "SELECT url, path, member, at_byte, length, content_type, captured_at, note"
                 " FROM pages JOIN files USING (file_id) WHERE (url = ? OR url_key = ?) AND is_current = 1"
                 # The exact spelling first, then the same one each time.
                 " ORDER BY url <> ?, url LIMIT 1",
@@ -160,7 +160,7 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
             ).fetchone()
         if row is None:
             raise NotFound(f"the library {self.name} has no page {url}", reason="not_in_library")
-        stored, path, member, at_byte, length, content_type, captured_at, note, published_at = row
+        stored, path, member, at_byte, length, content_type, captured_at, note = row
         wanted = RawPage(stored, b"", content_type, datetime.fromisoformat(captured_at), note, member, at_byte, length)
         found = read_again(self._source, path, wanted)
         return LibraryPage(
@@ -168,7 +168,6 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
             body=found.body,
             content_type=found.content_type,
             captured_at=found.captured_at if member else None,
-            published_on=datetime.fromisoformat(published_at).date() if published_at else None,
             note=note if member else f"{note}, dated {found.captured_at:%Y-%m-%d}",
         )
 
