@@ -115,9 +115,7 @@ def planned(
         if items and form is BlockForm.PARAGRAPH:
             made.append(Planned(form, (leaning(items, propose, above),)))
         elif items:
-            befores = ("", *(unmarked(item.text).text for item in items))
-            rows = zip(items, befores, strict=False)
-            made.append(Planned(form, tuple((replace(propose(i), after=heading, before=b),) for i, b in rows)))
+            made.append(Planned(form, _entries(items, propose, heading)))
     return tuple(made), tuple(over)
 
 
@@ -140,16 +138,31 @@ def orphaned(blocks: Sequence[Planned], checked: Mapping[int, Checked]) -> Itera
         if block.form is BlockForm.TABLE:
             stands, is_lost = "", False
             continue
-        for said in block.proposed():
-            found = checked[id(said)]
-            if found.line is not None:
-                if is_lost and said.after and block.form is BlockForm.PARAGRAPH:
-                    yield said, stands
-                stands, is_lost = found.line.text, False
-            elif lines := own_words(found.items, set()):
-                stands, is_lost = lines[-1].text, False
-            else:
-                is_lost = True
+        for item in block.items:
+            if block.form is not BlockForm.PARAGRAPH:
+                is_lost = False  # an entry begins by itself
+            for said in item:
+                found = checked[id(said)]
+                if found.line is not None:
+                    if is_lost and said.after:
+                        yield said, stands
+                    stands, is_lost = found.line.text, False
+                elif lines := own_words(found.items, set()):
+                    stands, is_lost = lines[-1].text, False
+                else:
+                    is_lost = True
+
+
+def _entries(written: Sequence[ComposedSentence], propose: Propose, heading: str) -> tuple[tuple[Proposed, ...], ...]:
+    """The entries of a list: each begins under the heading, and what goes on in it leans as in a paragraph."""
+    starts = [at for at, said in enumerate(written) if at == 0 or not said.goes_on]
+    entries: list[tuple[Proposed, ...]] = []
+    before = ""
+    for start, end in pairwise([*starts, len(written)]):
+        first, *more = leaning(written[start:end], propose)
+        entries.append((replace(first, after=heading, before=before), *more))
+        before = unmarked(written[end - 1].text).text
+    return tuple(entries)
 
 
 def leaning(written: Sequence[ComposedSentence], propose: Propose, above: str = "") -> tuple[Proposed, ...]:
@@ -230,10 +243,7 @@ def laid_out(blocks: Sequence[Planned], checked: Mapping[int, Checked], told: se
                     lines.append(found.line)
                 elif not said.is_code:
                     lines += own_words(found.items, told)
-            if block.form is BlockForm.PARAGRAPH:
-                items += [tuple(lines)] if lines else []
-            else:
-                items += [(line,) for line in lines]
+            items += [tuple(lines)] if lines else []
         if items and block.form is BlockForm.CODE:
             made.append(DraftBlock(block.form, tuple(items), code=examples_in(items[0][0].text, block.code)))
         elif items:

@@ -247,7 +247,8 @@ def _so_far(manuscript: Manuscript, wanted: Sequence[SubQuestion]) -> tuple[tupl
 
     def standing(said: ComposedSentence, place: str = "") -> tuple[str, str]:
         why = manuscript.refused.get((said.text, said.lines))
-        marks = [*said.lines, *([f"part {said.part}"] if said.part else []), *([f"refused: {why}"] if why else [])]
+        marks = [*said.lines, *([f"part {said.part}"] if said.part else []), *(["goes on"] if said.goes_on else [])]
+        marks += [f"refused: {why}"] if why else []
         return next(numbers), f"{place}{on_one_line(said.text)} ({', '.join(marks)})"
 
     rows = [("heading", "(the direct answer)"), *map(standing, manuscript.answer)]

@@ -169,7 +169,11 @@ def _kept(
 ) -> tuple[ComposedSentence, ...]:
     """What was written, with what stands in the place of its name; a name that nothing has is left out."""
     named = ((said.text.strip(), said) for said in written)
-    return tuple(standing.get(text, said) for text, said in named if text in standing or not _NAME.fullmatch(text))
+    return tuple(
+        replace(standing[text], goes_on=said.goes_on or standing[text].goes_on) if text in standing else said
+        for text, said in named
+        if text in standing or not _NAME.fullmatch(text)
+    )
 
 
 def _each(

@@ -52,7 +52,8 @@ class ComposedSentence:
     """A sentence, item or cell and the ids of the lines it rests on.
 
     `derived`: it goes beyond what they say (compares, concludes, calculates). `part` is the part of the question that
-    it answers, `conflict` that it tells how two pages contradict each other.
+    it answers, `conflict` that it tells how two pages contradict each other. `goes_on`: it stands in the entry of a
+    list or of steps that the item before it began.
     """
 
     text: str
@@ -60,6 +61,7 @@ class ComposedSentence:
     derived: bool = False
     part: str = ""
     conflict: bool = False
+    goes_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)

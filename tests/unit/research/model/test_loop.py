@@ -254,6 +254,22 @@ async def test_code_that_stands_by_its_name_keeps_what_are_examples_in_it() -> N
     assert manuscript.sections[0].blocks[0].header == ("git",), "unless other ones are named"
 
 
+async def test_an_entry_that_stands_stays_one_and_a_later_look_may_join_others() -> None:
+    manuscript = Manuscript(SourceBook())
+    lamp, also, paint = (ComposedSentence(text, ("a1",)) for text in ("The lamp.", "It is lit.", "The paint."))
+    points = ComposedBlock("list", (lamp, replace(also, goes_on=True), paint))
+    manuscript.take_in(Composed(sections=(ComposedSection("Tower", (points,)),)), "m", (), {})
+    assert manuscript.sections[0].blocks == (points,)
+    names = (ComposedSentence("@1", ()), ComposedSentence("@2", ()), ComposedSentence("@3", (), goes_on=True))
+    later = ComposedBlock("list", names)
+    manuscript.take_in(Composed(sections=(ComposedSection("Tower", (later,)),)), "m", (), {})
+    assert [(said.text, said.goes_on) for said in manuscript.sentences()] == [
+        ("The lamp.", False),
+        ("It is lit.", True),
+        ("The paint.", True),
+    ]
+
+
 async def test_cells_stand_by_their_names_and_an_unknown_name_is_an_empty_cell() -> None:
     book = SourceBook()
     manuscript = Manuscript(book)

@@ -167,7 +167,7 @@ def test_names_that_are_no_words_are_code_wherever_they_stand() -> None:
 DIGESTS = {
     "planner": "01fac9ffa92a",
     "choose": "dffb87c6cc0f",
-    "compose": "61b9529f5ded",
+    "compose": "115ae54db775",
     "rewrite": "39119a6aa0a4",
     "summary": "579db885e474",
     "leads": "78a6b7fdff26",

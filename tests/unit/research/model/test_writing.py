@@ -188,6 +188,25 @@ async def test_steps_and_lists_are_blocks() -> None:
     assert f"1. {LAMP}" in report.markdown
 
 
+async def test_an_entry_holds_what_goes_on_in_it_and_each_sentence_has_its_own_marks() -> None:
+    points = block("list", one(f"**Lamp:** {LAMP}", of=LAMP), one(PAINT, goes_on=True), one(OWNER))
+    report, _ = await run(report_on(points), {f"Lamp: {LAMP}": S})
+    [made] = report.sections[0].blocks
+    assert made.items == ((0, 1), (2,))
+    assert f"- **Lamp:** {LAMP} [1] {PAINT} [2]" in report.markdown
+    assert f"\n- {OWNER} [2]" in report.markdown
+
+
+async def test_what_goes_on_in_an_entry_says_by_itself_what_it_is_about_where_its_beginning_is_refused() -> None:
+    """The next entry begins by itself: it leans on its heading and not on what is lost."""
+    leaning, own, lost = "It is seen from afar.", "It is owned by Skarvik.", said("The tower is 57 metres tall.", "zz9")
+    points = block("list", lost, one(leaning, of=LAMP, goes_on=True), lost | {"text": "Or 58."}, one(own, of=OWNER))
+    _, (model, _) = await run(report_on(points), {leaning: S, own: S})
+    wrong = [seen.lines for seen in model.seen if seen.task == "rewrite"][-1]
+    assert [text for name, text in wrong.items() if name.endswith(" sentence")] == [leaning]
+    assert wrong["r1 wrong"].startswith("it leans on the sentence before it, which is left out")
+
+
 def rows(count: int) -> tuple[Any, dict[str, JudgementLabel]]:
     names = [f"Row {first}{other}" for first in "abcdefghijklmnopqrst" for other in "abcdefghijklmnopqrstuvwxy"][:count]
     made = table(("Thing", "State"), {name: [one("far", of=LAMP)] for name in names})
