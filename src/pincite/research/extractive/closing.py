@@ -5,7 +5,7 @@ are about, and is sentences of the pages that stand alone, each with the heading
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
 from pincite.domain.evidence import ContextRole, NoteForm
@@ -158,13 +158,15 @@ def _told(document: Document, start: int, end: int) -> str:
     return text
 
 
-def label_of(document: Document, start: int, end: int) -> str:
-    """The term, else the heading, that a sentence stands under; empty below the title alone."""
-    for role in (ContextRole.TERM, ContextRole.HEADING):
-        names = [piece.text for piece in context_of(document, start, end) if piece.role is role]
-        if names:
-            return " ".join(names[-1].split())[:LABEL_CHARS]
-    return ""
+def label_of(document: Document, start: int, end: int, shared: Container[str] = ()) -> str:
+    """The term, else the heading, that a sentence stands under; empty below the title alone.
+
+    A heading of `shared` ("Description", "Notes") does not say what a sentence is about: the one above it may.
+    """
+    context = context_of(document, start, end)
+    terms = [piece.text for piece in context if piece.role is ContextRole.TERM]
+    headings = (p.text for p in context if p.role is ContextRole.HEADING and p.text not in shared)
+    return " ".join((terms or [*headings] or [""])[-1].split())[:LABEL_CHARS]
 
 
 def _text(passage: RankedPassage, span: Span) -> str:

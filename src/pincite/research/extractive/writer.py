@@ -187,9 +187,20 @@ def _tells_figure(item: VerifiedClaim, documents: Mapping[str, Document]) -> boo
 
 
 def _under(item: VerifiedClaim, labels: Mapping[str, str], documents: Mapping[str, Document]) -> str:
-    """The version that it holds for, where there are several, else the term or heading that it stands under."""
-    evidence = item.claim.evidence[0]
-    return _label(item, labels) or label_of(documents[evidence.url], evidence.quote.start, evidence.quote.end)
+    """The version that it holds for, where there are several, else the term or heading that it stands under.
+
+    A heading that stands twice on the pages names nothing; where there is no other, the page does.
+    """
+    evidence, pages = item.claim.evidence[0], tuple(documents.values())
+    document = documents[evidence.url]
+    headings = Counter(entry.title for page in pages for entry in page.outline)
+    shared = {title for title, count in headings.items() if count > 1}
+    start, end = evidence.quote.start, evidence.quote.end
+    return (
+        _label(item, labels)
+        or label_of(document, start, end, shared)
+        or (page_names(pages)[document.document_id] if label_of(document, start, end) else "")
+    )
 
 
 def _status(part: SubQuestion, printable: Sequence[VerifiedClaim], progress: Progress) -> ReportPart:

@@ -57,6 +57,27 @@ async def test_key_numbers_and_limits_stand_under_their_headings(bench: Any) -> 
     assert not any("train" in text.lower() for text in shown)
 
 
+async def test_a_heading_that_pages_share_names_nothing_and_gives_way_to_the_page(bench: Any) -> None:
+    last = "An owl box that hangs in a quiet barn is used for many years."
+    (url, text), *others = HANDBOOK.items()
+    food = "# Owl food\n\nAn owl box needs no food of its own.\n\n## Conclusion\n\nMice will do."
+    shared = {url: f"{text}\n\n## Conclusion\n\n{last}", **dict(others), "https://owls.test/food": food}
+    report = await bench(shared).service().run(Task(ASKED))
+    assert of(report, SectionKind.CONCLUSION) == [("Owl boxes", last)]
+
+
+def test_the_heading_above_a_shared_one_says_what_a_sentence_is_about() -> None:
+    page = made(
+        Block(BlockKind.HEADING, "Boxes", level=1),
+        Block(BlockKind.HEADING, "Description", level=2),
+        Block(BlockKind.PARAGRAPH, "It is built of larch."),
+    )
+    start = page.text.index("It is")
+    assert label_of(page, start, len(page.text)) == "Description"
+    assert label_of(page, start, len(page.text), {"Description"}) == "Boxes"
+    assert not label_of(page, start, len(page.text), {"Description", "Boxes"})
+
+
 async def test_a_report_ends_with_what_its_pages_conclude(bench: Any) -> None:
     (url, text), *others = HANDBOOK.items()
     last = "An owl box that hangs in a quiet barn is used for many years."
