@@ -1,8 +1,11 @@
 """The files of a library folder: which are there, and the page or pages each one holds. Nothing outside is read."""
 
+import gzip
+import io
 import os
 import re
 import stat
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,8 +21,11 @@ from pincite.library.records import (
     Manifest,
     RawPage,
     SourceLimits,
+    head_of,
     is_archive,
+    is_packed,
     read_manifest,
+    unpacked_name,
 )
 from pincite.library.warc import open_archive, wacz_page_at, wacz_pages, warc_page_at, warc_pages
 from pincite.runtime.system import too_many_open_files
@@ -37,7 +43,8 @@ _WORD = re.compile(r"[^\W\d_]{4,}")
 
 
 def _suffix_of(name: str) -> str:
-    """The suffix of a file's name, as pathlib says it: none where the dot is its first or last character."""
+    """The suffix of a file's name, unpacked, as pathlib says it: none where the dot is its first or last character."""
+    name = unpacked_name(name)
     at = name.rfind(".")
     return name[at:] if 0 < at < len(name) - 1 else ""
 
@@ -53,7 +60,7 @@ def _stems(folder: str, name: str) -> Iterator[tuple[str, str]]:
 
     None for a file that is no text. Folders are relative to the library; "" is the library itself.
     """
-    parts = folder.split("/")
+    parts, name = folder.split("/"), unpacked_name(name)
     while (suffix := _suffix_of(name)).lower() in _TEXT_SUFFIXES:
         name = name.removesuffix(suffix)
         yield folder, name
@@ -116,7 +123,9 @@ def open_source(path: Path, limits: SourceLimits) -> Source:
         if not os.access(resolved, os.R_OK | os.X_OK):
             raise LibraryNotFound(f"the folder {path} can't be read", reason="unreadable")
         return Source(resolved, "", read_manifest(resolved, limits), limits)
-    if not stat.S_ISREG(mode) or not (is_archive(resolved.name) or resolved.suffix.lower() in READABLE_SUFFIXES):
+    if not stat.S_ISREG(mode) or not (
+        is_archive(resolved.name) or _suffix_of(resolved.name).lower() in READABLE_SUFFIXES
+    ):
         raise LibraryNotFound(f"{path} is no folder, WARC, WACZ or readable page", reason="not_a_library")
     return Source(resolved.parent, resolved.name, Manifest(name=resolved.name.split(".", 1)[0]), limits)
 
@@ -192,7 +201,9 @@ def pages_of(source: Source, entry: FileEntry) -> Iterator[RawPage | Skipped | I
         elif entry.is_archive:
             with open_archive(path) as stream:
                 yield from warc_pages(stream, entry.path, source.limits)
-        elif entry.beside and _is_source(path.read_bytes(), (source.root / entry.beside).read_bytes()):
+        elif entry.beside and _is_source(
+            _unpacked(path.read_bytes(), entry.path, source.limits), (source.root / entry.beside).read_bytes()
+        ):
             yield Ignored(entry.path, "source_of_page")
         else:
             yield _file_page(source, entry)
@@ -245,8 +256,7 @@ def _begins_with_text(path: Path) -> bool:
     try:
         if not path.is_file():
             return path.is_symlink()
-        with path.open("rb") as stream:
-            head = stream.read(_HEAD_BYTES)
+        head = head_of(path, _HEAD_BYTES)
     except OSError:
         return True  # it is opened again, and named when it can't be
     return bool(head.strip()) and b"\0" not in head
@@ -335,8 +345,22 @@ def _file_page(source: Source, entry: FileEntry) -> RawPage:
         body = stream.read(source.limits.page_bytes + 1)
     return RawPage(
         url=source.manifest.url_of(path),
-        body=body[: source.limits.page_bytes],
-        content_type=READABLE_SUFFIXES.get(path.suffix.lower(), "text/plain"),
+        body=_unpacked(body[: source.limits.page_bytes], entry.path, source.limits),
+        content_type=READABLE_SUFFIXES.get(_suffix_of(path.name).lower(), "text/plain"),
         captured_at=datetime.fromtimestamp(status.st_mtime_ns // 1_000_000_000, UTC),
         note=source.manifest.note_of(path),
     )
+
+
+def _unpacked(body: bytes, path: str, limits: SourceLimits) -> bytes:
+    """What a packed file holds; the bytes of any other. Errors: ArchiveCorrupt, also for more than a page may have."""
+    if not is_packed(path):
+        return body
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(body)) as stream:
+            found = stream.read(limits.page_bytes + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise ArchiveCorrupt(f"{path} can't be unpacked: {error}", reason="bad_gzip") from error
+    if len(found) > limits.page_bytes:
+        raise ArchiveCorrupt(f"{path} holds more than {limits.page_bytes} bytes", reason="too_large")
+    return found

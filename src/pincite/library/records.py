@@ -1,6 +1,8 @@
 """What a library is made of: its pages, what is none and why, the bounds of reading, and the manifest of a folder."""
 
+import gzip
 import tomllib
+import zlib
 from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime
@@ -75,6 +77,25 @@ def readable_type(content_type: str) -> bool:
 def is_archive(name: str) -> bool:
     """Whether a file name is that of a WARC or WACZ."""
     return name.lower().endswith(ARCHIVE_SUFFIXES)
+
+
+def is_packed(name: str) -> bool:
+    """Whether a file name is that of one file that gzip packed, as most systems keep long documents."""
+    return name.lower().endswith(".gz") and not is_archive(name)
+
+
+def head_of(path: Path, most: int) -> bytes:
+    """The first bytes of what a file holds. Errors: OSError."""
+    try:
+        with gzip.open(path) if is_packed(path.name) else path.open("rb") as stream:
+            return stream.read(most)
+    except (EOFError, zlib.error) as error:
+        raise OSError(f"{path.name} can't be unpacked: {error}") from error
+
+
+def unpacked_name(name: str) -> str:
+    """The name of the file that a packed one holds; the name itself of any other."""
+    return name[: -len(".gz")] if is_packed(name) else name
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pincite.domain.errors import Locked, PinciteError, StorageFull, StorageUnavailable
 from pincite.domain.library import IndexReport, ListedPage, Skipped
-from pincite.library.records import is_archive
+from pincite.library.records import head_of, is_archive
 from pincite.runtime.system import make_private, too_many_open_files
 from pincite.sqlite import open_sqlite
 
@@ -232,7 +232,6 @@ def stated_addresses(head: str) -> tuple[str, ...]:
 def _head(path: Path) -> str:
     """The beginning of the file as text; nothing when it can't be read any more."""
     try:
-        with path.open("rb") as stream:
-            return stream.read(_HEAD_BYTES).decode("utf-8", "replace")
+        return head_of(path, _HEAD_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""

@@ -1,5 +1,6 @@
 """The text source shipped beside a page is not another page."""
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,12 +36,13 @@ def write(path: Path, content: str | bytes) -> None:
         ("pits.html", "pits.rst.txt"),
         ("a/pits.html", "a/_sources/pits.rst.txt"),
         ("a/b/pits.html", "a/_sources/b/pits.md.txt"),
+        ("pits.html", "pits.md.gz"),
     ],
 )
 def test_a_source_gives_way_to_its_page(tmp_path: Path, open_library: Open, page: str, source: str) -> None:
     root = tmp_path / "zoo"
     write(root / page, PAGE)
-    write(root / source, SOURCE)
+    write(root / source, gzip.compress(SOURCE.encode()) if source.endswith(".gz") else SOURCE)
     library = open_library(root)
     report = library.refresh()
     assert (report.pages, report.ignored) == (1, 1)
