@@ -44,7 +44,7 @@ EXCLUDE_EACH_OTHER = "These statements exclude each other:"
 TOUCHED_ON = "**No sure answer.** No passage was found that surely answers this; the nearest are below."
 NO_ANSWER = "**Not enough evidence.** No passage was found that answers this, so no answer is given."
 PARTIAL_ANSWER = "*This report is partial: not every part of the question could be answered.*"
-PARTLY_ANSWERED = "*Every part of the question is answered, at least in part; what is missing stands at the end.*"
+PARTLY_ANSWERED = "*What is missing stands at the end.*"
 MAYBE_PARTIAL = (
     "*Passages were found for the whole question. Whether they are the complete answer could not be determined.*"
 )

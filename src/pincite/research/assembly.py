@@ -1,5 +1,6 @@
 """What a writer wants to say, as a report: numbered references, quotes, conflicts, gaps, metrics."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -126,7 +127,8 @@ def assemble(task: Task, progress: Progress, metadata: ReportMetadata, content: 
     numbers = {reference.url: reference.n for reference in references}
     gaps = _gaps(progress, content)
     higher = f"more may be found with a higher cap on {progress.capped_by}"
-    capped = (ReportGap("", higher),) if progress.capped_by else ()
+    # Beside what is known to be missing it would say nothing.
+    capped = (ReportGap("", higher),) if progress.capped_by and not gaps else ()
     coverage = _coverage(tuple(used.values()), metadata.wanted_share)
     said = _Wording(pages, numbers, frozenset(coverage.below), content.code_names)
     sections = sections_once(map(said.section, content.sections))
@@ -204,14 +206,20 @@ def _references(content: Content, pages: dict[str, ReadPage]) -> tuple[Reference
     for item in content.printed():
         for evidence in _backing(item):
             first.setdefault(evidence.url, evidence)
-    return tuple(_reference(n, pages[url], evidence) for n, (url, evidence) in enumerate(first.items(), start=1))
-
-
-def _reference(n: int, page: ReadPage, evidence: Evidence) -> Reference:
-    document, snapshot = page.document, page.snapshot
-    citation = normalize_citation(
-        page.url, document.title or page.url, snapshot.fetched_at, evidence.quote.text, document.published_at
+    titles = Counter(pages[url].document.title for url in first)
+    return tuple(
+        _reference(n, pages[url], evidence, is_shared=titles[pages[url].document.title] > 1)
+        for n, (url, evidence) in enumerate(first.items(), start=1)
     )
+
+
+def _reference(n: int, page: ReadPage, evidence: Evidence, *, is_shared: bool) -> Reference:
+    document, snapshot = page.document, page.snapshot
+    title = document.title or page.url
+    if is_shared:  # all pages of a manual may be called as the manual: what each begins with tells them apart
+        own = next((entry.title for entry in document.outline if entry.title != document.title), "")
+        title = cut_on_word(": ".join(filter(None, (document.title, " ".join(own.split())))), _TITLE_CHARS) or page.url
+    citation = normalize_citation(page.url, title, snapshot.fetched_at, evidence.quote.text, document.published_at)
     marks = (UNDATED if page.undated else "", OLDER_COPY if page.stale else "")
     note = "; ".join(part for part in (snapshot.note, *marks) if part)
     return Reference(

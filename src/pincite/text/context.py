@@ -63,7 +63,11 @@ def passage_in_context(document: Document, start: int, end: int) -> EvidencePass
 def is_whole(document: Document, start: int, end: int) -> bool:
     """Whether the span begins and ends where a sentence, a list item, a cell's row or a line of code does."""
     first, last = document.block_at(start), document.block_at(max(end - 1, start))
-    begins = any(span.start == start for span in units_of(document, first))
+    # Empty cells in front of a row say nothing of it.
+    begins = any(
+        span.start <= start and not document.text[span.start : start].replace(_CELL, "").strip()
+        for span in units_of(document, first)
+    )
     return begins and any(
         span.start < end <= span.end and not document.text[end : span.end].strip(_END_MARKS)
         for span in units_of(document, last)

@@ -25,6 +25,7 @@ def equal(wanted: Figure, found: Figure) -> bool:
             (0.0, 720.0) if open_half else (0.0,)
         )
     wanted, found = _sized(wanted, found), _sized(found, wanted)
+    wanted, found = _timed(wanted, found), _timed(found, wanted)
     if wanted.dimension and found.dimension:
         if wanted.dimension != found.dimension:
             return False
@@ -83,6 +84,15 @@ def _sized(one: Figure, other: Figure) -> Figure:
     return replace(one, raw=raw, values=values, dimension=dimension, unit=one.size)
 
 
+def _timed(one: Figure, other: Figure) -> Figure:
+    """A figure as the minutes that it may be, where the other is a time: the "30m" of a configuration is no length."""
+    if not (_MINUTES.fullmatch(one.text) and one.unit == "m" and other.dimension == "time"):
+        return one
+    dimension, factors = UNITS["min"]
+    return replace(one, values=tuple(v * f for v in one.raw for f in factors), dimension=dimension, unit="min")
+
+
+_MINUTES = re.compile(r"[\d.,]+m")
 _HALF_OF_DAY = re.compile(r"[ap]\.?m", re.IGNORECASE)
 
 

@@ -22,8 +22,19 @@ from pincite.verification.facts import ADDRESS, FactFinding, FactKind, FactOutco
 # at them, where nothing stands before it that they are taken from.
 _TOKEN: Final = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*|(?:(?<![\w)\]}-])-)?(?:\d[\w.]*\w|\d)|[^\W\d]\w*")
 _NUMBER: Final = re.compile(r"-?\d")
-# Words that a language keeps for itself name nothing: those of Python, and of shells (POSIX XCU 2.4).
-_RESERVED: Final = frozenset(kwlist) | {"case", "do", "done", "elif", "esac", "fi", "then", "until", "while"}
+# Words that a language keeps for itself name nothing: those of Python, and of shells (POSIX XCU 2.4, Bash).
+_RESERVED: Final = frozenset(kwlist) | {
+    "case",
+    "do",
+    "done",
+    "elif",
+    "esac",
+    "fi",
+    "function",
+    "then",
+    "until",
+    "while",
+}
 # An option of one letter and what is written right behind it: where one stands so ("-DNAME=..."), all may.
 _GLUED: Final = re.compile(r"-[A-Z][A-Za-z]\w+")
 # What each program of that language has, where it is called: a row that shows what came out names nothing new.
@@ -36,7 +47,9 @@ _PLACEHOLDER: Final = re.compile(r"<[A-Za-z][\w -]*>")
 _COMMENT: Final = re.compile(r"(?:(?:^|(?<=\s))(?:#|//|/\*)|^[ \t]*(?:--|;))(?=[ \t]|$)")
 # A branch, a role, a table, a message, an IP address: what an example has to call by some name. No other number is one:
 # a limit or a time that no page has would read like advice.
-_EXAMPLE: Final = re.compile(r"[^\W\d][\w./@:-]{0,39}(?: [\w./@:-]{1,20}){0,5}|\d{1,3}(?:\.\d{1,3}){3}(?:[/:]\d{1,5})?")
+_EXAMPLE: Final = re.compile(
+    r"(?:\.{0,2}/|~/)?[^\W\d][\w./@:*-]{0,39}(?: [\w./@:-]{1,20}){0,5}|\d{1,3}(?:\.\d{1,3}){3}(?:[/:]\d{1,5})?"
+)
 # More of them are a story.
 MAX_EXAMPLES: Final = 6
 _NAME: Final = re.compile(r"[^\W\d]\w*")
@@ -59,6 +72,8 @@ _NAMED: Final = re.compile(
     r"|\b([^\W\d]\w*) *:="
     r"|\b(?:def|function|func|fn) +([^\W\d]\w*) *\(([^()]{0,200})\)"  # and what it takes
     r"|\blambda +([^:()]{0,200}):"
+    r"|(?:\(([^()]{0,200})\)|\b([^\W\d]\w*)) *=>"  # of JavaScript and others, as is the next
+    r"|\b(?:function *|catch +)\(([^()]{0,200})\)"
     r"|\b(?:class|let|const|var|as|for) +([^\W\d]\w*(?:, *[^\W\d]\w*)*)",
     re.MULTILINE,
 )

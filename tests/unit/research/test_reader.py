@@ -217,7 +217,7 @@ async def test_an_older_copy_is_marked_in_the_reference_also_from_the_record() -
         assert page.stale
         quote = page.document.quote(0, 9)
         evidence = Evidence(quote, page.snapshot.snapshot_id, page.snapshot.body_sha256, page.url)
-        reference = make_reference(1, page, evidence)
+        reference = make_reference(1, page, evidence, is_shared=False)
         assert reference.note == "older copy, the site did not answer"
         assert reference.accessed_at == page.snapshot.fetched_at
     assert len(web.fetched) == 2

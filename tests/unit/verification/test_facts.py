@@ -131,6 +131,7 @@ FOUND = [
     ("It works with Python 3.", "New in Python 3.11"),
     ("It works with PostgreSQL 15.", "New in PostgreSQL 15.0"),
     ("It scores 3.10 there.", "It scores 3.1 there."),
+    ("Users hear of it after 30 minutes.", "times.begin = 30m"),
     ("It came out in 2015.", "It came out on 04.03.2015."),
     ("Set work_mem higher.", "The work_mem setting"),
     ("Use --force to go on.", "-f, --force overwrites"),
@@ -186,6 +187,14 @@ OTHER = [
     ("It covers 2325 km².", "It covers 2352 km².", "2352 km²"),
     ("It takes two hundred and five bytes.", "It takes 200 bytes.", "200 bytes"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("statement", "evidence"),
+    [("It waits 30m.", "It waits 20 minutes."), ("It is 30 m long.", "It takes 30 minutes.")],
+)
+def test_minutes_of_a_configuration_are_no_other_minutes_and_no_length(statement: str, evidence: str) -> None:
+    assert [fact.outcome for fact in check_facts(statement, [evidence])] == [FactOutcome.ABSENT]
 
 
 @pytest.mark.parametrize(("statement", "evidence", "seen"), OTHER)

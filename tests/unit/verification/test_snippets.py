@@ -39,6 +39,9 @@ def missing(code: str) -> list[str]:
         "depot -DDEPOT_LIMIT=4",
         "first, rest = pool.carts()\nreturn first",  # what comes along, and a word of the language
         "while depot; do depot tidy; done",
+        "pool.carts((found) => print(found))",
+        "pool.carts(one => one.load)",
+        "pool.carts(function (one, other) { print(one.load, other.load) })",
         "depot tidy  # \u2026 work \u2026\n# then once more\ndepot tidy",
     ],
 )
@@ -63,6 +66,8 @@ def test_what_the_passages_have_and_what_the_code_sets_itself_stands(code: str) 
         ("cart_limit = 64", ["64"]),
         ("carts_limit = 64MB", ["carts_limit"]),  # set and never used: a setting's name
         ("found = pool.carts()", ["found"]),
+        ("pool.carts((found) => 4)", ["found"]),
+        ("limits => 4, load => 4", ["limits"]),
         ("found, rest = pool.carts()", ["found", "rest"]),
         ("[depot]\ncarts_limit = 64MB\n[pool]\ncarts_limit = 64MB", ["carts_limit"]),  # set twice is no use
         ("depot.Pool(max_carts=-4)", ["-4"]),
@@ -88,6 +93,7 @@ def test_what_no_passage_has_is_named(code: str, names: list[str]) -> None:
         ("with depot.Pool() as pool (\n    cart_no import,\n    load import)", ("cart_no",), ("cart_no",)),
         ("depot tidy yard/north", ("yard/north", "yard"), ("yard/north", "yard")),
         ("depot tidy 10.0.0.2:80 10.0.0.0/8", ("10.0.0.2:80", "10.0.0.0/8"), ("10.0.0.2:80", "10.0.0.0/8")),
+        ("depot tidy ../yard ~/yard/*", ("../yard", "~/yard/*"), ("../yard", "~/yard/*")),
         ("depot tidy 30s 40", ("30s", "40"), ()),  # a figure
         ("depot tidy --fast", ("--fast", "fast"), ()),  # an option
         ("sweep depot", ("sweep",), ()),  # a command

@@ -10,6 +10,7 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.model import Material
 from pincite.domain.page import QUOTED_NOTE, BlockKind, Document
 from pincite.domain.plan import ReadPage
+from pincite.domain.tables import CELL_SEPARATOR
 from pincite.ranking.passages import Draft, drafts
 from pincite.ranking.ranker import PassageRanker, Source
 from pincite.text.instructions import is_flagged
@@ -468,8 +469,10 @@ def _rows(text: str) -> list[Span]:
     spans: list[Span] = []
     position = 0
     for row in text.split("\n"):
-        left = len(row) - len(row.lstrip())
-        if row.strip():
-            spans.append(Span(position + left, position + len(row.rstrip())))
+        told = row
+        while told.startswith(CELL_SEPARATOR):  # an empty cell
+            told = told.removeprefix(CELL_SEPARATOR)
+        if told := told.lstrip():
+            spans.append(Span(position + len(row) - len(told), position + len(row.rstrip())))
         position += len(row) + 1
     return spans

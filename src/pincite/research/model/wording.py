@@ -164,20 +164,21 @@ def _runs(text: str, run: int) -> frozenset[tuple[str, ...]]:
     return frozenset(tuple(found[i : i + run]) for i in range(len(found) - run + 1))
 
 
-def heading_of(proposed: str, text: str, known: str = "") -> str:
+def heading_of(proposed: str, text: str, known: str = "", asked: str = "") -> str:
     """A short title: the proposed one where it is a plain line without figures, else the part's own words.
 
-    Names in it that are written like hosts must stand in `text` or in `known`.
+    Names in it that are written like hosts must stand in `text` or in `known`, those with digits in `asked`
+    ("HTTP/2"). A question keeps its mark.
     """
-    line = plain_line(proposed).strip(" #*_:.?!")
+    line = plain_line(proposed).strip(" #*_:.!")
     if (
         not line
         or links_in(line, f"{text} {known}")
-        or any(character.isdigit() for character in line)
+        or not _with_digits(line) <= _with_digits(asked)
         or is_flagged(line)
         or len(line) > MAX_HEADING_CHARS
     ):
-        line = text.rstrip(" ?.!")
+        line = text.rstrip(" .!")
     if len(line) > MAX_HEADING_CHARS:
         line = line[:MAX_HEADING_CHARS].rsplit(" ", 1)[0] + "…"
     first, _, rest = line.partition(" ")
@@ -186,13 +187,17 @@ def heading_of(proposed: str, text: str, known: str = "") -> str:
     return line if is_name else f"{first[:1].upper()}{first[1:]}{' ' if rest else ''}{rest}"
 
 
+def _with_digits(text: str) -> set[str]:
+    return {word.strip(".,;:?!()\"'") for word in text.split() if any(map(str.isdigit, word))}
+
+
 def foreign(text: str, known: str) -> tuple[str, ...]:
     """Names and figures of a line that `known` does not have. Its first word has a capital letter for no reason."""
     have = {word.lower() for word in words(known)}
     named = [
         word
         for number, word in enumerate(words(text))
-        if (number and word[:1].isupper()) or any(character.isdigit() for character in word)
+        if (number and word[:1].isupper() and word != "I") or any(character.isdigit() for character in word)
     ]
     return tuple(word for word in named if word.lower() not in have)
 

@@ -193,7 +193,10 @@ class ModelWriter:
         code = code_among(offered, progress.pages)
 
         def show(said: ComposedSentence) -> list[VerifiedClaim]:
-            return [part_of(code[name], said.text, progress.pages) for name in said.lines if name in code]
+            found = [part_of(code[name], said.text, progress.pages) for name in said.lines if name in code]
+            # A page may set a command as a paragraph: named as code without a text it is shown as it stands.
+            bare = [] if found or said.text.strip() else [offered[name] for name in said.lines if name in offered]
+            return found or bare[:1]
 
         known = " ".join([task.question, *(item.claim.text for item in offered.values())])
         answer = tuple(said for said in leaning(self._manuscript.answer, propose) if said.claims)
@@ -422,8 +425,8 @@ def _heading(section: ComposedSection, known: str, parts: Mapping[str, str]) -> 
     In German every noun looks like a name: so the part, which is in the language of the question, and not one line for
     all sections.
     """
-    plain = next((parts[said.part] for said in sentences_of(section) if said.part in parts), _DEFAULT).rstrip(" ?.!")
-    line = heading_of(section.heading.replace("`", ""), plain, known)
+    plain = next((parts[said.part] for said in sentences_of(section) if said.part in parts), _DEFAULT).rstrip(" .!")
+    line = heading_of(section.heading.replace("`", ""), plain, known, " ".join(parts.values()))
     return plain[:1].upper() + plain[1:] if foreign(line, known) else line
 
 

@@ -152,6 +152,17 @@ async def test_a_line_that_is_no_code_shows_none() -> None:
     assert shown(report) == []
 
 
+async def test_a_command_that_its_page_sets_as_a_paragraph_is_shown_where_it_is_named_as_code() -> None:
+    command = "lamp light --before dusk"
+
+    def named(seen: Seen) -> Any:
+        return block("code", said("", at(seen, command)))
+
+    report, _ = await run(f"{PAGE}\n\n{command}", named)
+    assert shown(report) == [command]
+    assert f"```\n{command}\n```" in report.markdown
+
+
 async def test_long_listings_are_shown_in_pieces_and_named_as_such() -> None:
     code = "\n".join(f"lamp.turn({n})" for n in range(60))
     report, _ = await run(PAGE.replace(CODE, code), shows)

@@ -18,6 +18,7 @@ from pincite.research.model.composer import _picked
 from pincite.research.model.lines import Asked, SourceBook
 from pincite.research.model.writer import still_stands
 from pincite.testing.models import FaithfulModel, ScriptedModel, Seen
+from pincite.text.context import is_whole
 from pincite.text.tokens import token_estimate
 
 FILLER = "\n\n".join(f"Paragraph {n} is about ferries and tides. " * 12 for n in range(60))
@@ -78,6 +79,20 @@ async def test_what_a_page_crosses_out_is_not_shown_or_shown_as_that() -> None:
     assert texts(shown) == ["The lighthouse costs ~~9 crowns~~ 7 crowns to see."]
     [offer] = SourceBook().offers(await pages_of(**{URL: page}), [Asked("When is the lighthouse open?")])
     assert offer.beginning == f"~~{old}~~ The lighthouse costs ~~9 crowns~~ 7 crowns to see."
+
+
+async def test_a_row_is_shown_without_its_empty_first_cells_and_is_whole_so() -> None:
+    """Questions and answers in two columns: an answer could be cited by nobody, as it began with a mark of ours."""
+    rows = (("1.", "When is the lighthouse open?"), ("", "It is open in May. In June it is closed."), ("", ""))
+    page = Document(
+        "small", "1", (Block(BlockKind.TABLE, "\n".join(map(" | ".join, rows)), rows=rows),), title="Visits"
+    )
+    book, pages = SourceBook(), await pages_of(**{URL: page})
+    shown = book.look(pages, [Asked("When is the lighthouse open?")], 700)
+    assert texts(shown) == ["1. | When is the lighthouse open?", "It is open in May. In June it is closed."]
+    for line in book.lines.values():
+        assert is_whole(page, line.span.start, line.span.end)
+    assert not is_whole(page, page.text.index("When is"), page.text.index("?") + 1)
 
 
 async def test_what_a_mail_only_quotes_is_not_shown() -> None:

@@ -8,7 +8,7 @@ from typing import Final
 VERSIONS: Final = {
     "planner": "3",
     "choose": "5",
-    "compose": "17",
+    "compose": "18",
     "rewrite": "7",
     "summary": "1",
     "leads": "1",
