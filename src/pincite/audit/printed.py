@@ -47,7 +47,6 @@ _BEFORE = (
     (TOUCHED_ON, "**No answer found.** Nothing that was read states one; what follows only touches on the question."),
     (NO_ANSWER, "**Not enough evidence.** Nothing that was read supports an answer, so none is given."),
     (PARTLY_ANSWERED, PARTIAL_ANSWER),
-    (PARTLY_ANSWERED, "*Every part of the question is answered, at least in part; what is missing stands at the end.*"),
 )
 # Enough to find the place in the report, short enough for one line of a terminal with its reason.
 _SHOWN_CHARS = 60

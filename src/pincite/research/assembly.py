@@ -127,8 +127,8 @@ def assemble(task: Task, progress: Progress, metadata: ReportMetadata, content: 
     numbers = {reference.url: reference.n for reference in references}
     gaps = _gaps(progress, content)
     higher = f"more may be found with a higher cap on {progress.capped_by}"
-    # Beside what is known to be missing it would say nothing.
-    capped = (ReportGap("", higher),) if progress.capped_by and not gaps else ()
+    # A model that missed something had its second look: beside what it says is missing the cap tells a reader nothing.
+    capped = (ReportGap("", higher),) if progress.capped_by and not (gaps and mode is Mode.MODEL) else ()
     coverage = _coverage(tuple(used.values()), metadata.wanted_share)
     said = _Wording(pages, numbers, frozenset(coverage.below), content.code_names)
     sections = sections_once(map(said.section, content.sections))

@@ -221,3 +221,12 @@ async def test_an_older_copy_is_marked_in_the_reference_also_from_the_record() -
         assert reference.note == "older copy, the site did not answer"
         assert reference.accessed_at == page.snapshot.fetched_at
     assert len(web.fetched) == 2
+
+
+async def test_pages_that_share_a_title_are_told_apart_by_what_they_begin_with() -> None:
+    fetched = await SmallWeb({"https://a.test/1": "A lamp."}).fetch(FetchRequest("https://a.test/1"))
+    blocks = (Block(BlockKind.HEADING, "Lamps", level=1), Block(BlockKind.PARAGRAPH, "A lamp."))
+    read = ReadPage("https://a.test/1", fetched.snapshot, Document("t", "1", blocks, title="Manual"))
+    evidence = Evidence(read.document.quote(0, 5), fetched.snapshot.snapshot_id, "", read.url)
+    assert make_reference(1, read, evidence, is_shared=False).title == "Manual"
+    assert make_reference(1, read, evidence, is_shared=True).title == "Manual: Lamps"
