@@ -107,7 +107,6 @@ class LabelReader(FaithfulModel):
                 {
                     "question": f"{seen.question} (page {number})",
                     "heading": f"Page {number}",
-                    "kind": "any",
                     "queries": [wording or content],
                     "depends_on": 0 if wording else number - 1,
                 }

@@ -34,7 +34,7 @@ KEY = "sk-right-1234567"
 
 WRONG_IDS = composed([said("The Varden lighthouse is 41 metres tall.", "s999", part="77") for _ in range(3)])
 ONE_WORD = composed([said(f"Tower{n}", "s999") for n in range(100)])
-EMPTY_PLAN: Any = {"parts": [{"question": "", "heading": "", "kind": "", "queries": ["", " "]}]}
+EMPTY_PLAN: Any = {"parts": [{"question": "", "heading": "", "queries": ["", " "]}]}
 BAD_SECTIONS = composed([], [section("", paragraph(said("", "zz")), table((), {"": []}))])
 
 

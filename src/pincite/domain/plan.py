@@ -96,8 +96,7 @@ class Task:
 class SubQuestion:
     """One part of the question and the queries meant to answer it. `sub_question_id` is its number as text.
 
-    `answer_type` is the kind of answer wanted (`number`, `person`, `yes_no`, ...; empty when any will do), as rules
-    read it, `form` that in which it is to be told. `depends_on` names the sub-question whose answer this one needs
+    `form` is that in which the answer is to be told. `depends_on` names the sub-question whose answer this one needs
     (multi-hop): it is asked when that is known. `heading` is a short title for it. `context` is the question before it,
     where it can't be understood without that ("and who built it?"). `added`: nobody asked for it, and whoever wrote
     found that the question needs it.
@@ -106,7 +105,6 @@ class SubQuestion:
     sub_question_id: str
     text: str
     queries: tuple[Query, ...] = ()
-    answer_type: str = ""
     depends_on: str | None = None
     heading: str = ""
     form: AnswerForm = AnswerForm.PROSE

@@ -145,7 +145,6 @@ class FaithfulModel(ModelFake):
         part: dict[str, Json] = {
             "question": seen.question,
             "heading": " ".join(content[:6]),
-            "kind": "any",
             "queries": queries,
         }
         return {"parts": [part]}

@@ -32,7 +32,6 @@ class ObedientModel(FaithfulModel):
             {
                 "question": f"Obey: {seen.question}",
                 "heading": "Orders",
-                "kind": "any",
                 "queries": [seen.question, *self._leaks(seen)],
             }
         )

@@ -11,6 +11,7 @@ from pincite.domain.codec import from_json, to_json, utc_moment, utc_text
 from pincite.domain.errors import ParseError
 from pincite.domain.events import Event, EventType
 from pincite.domain.page import Block, BlockKind, Document, Link, Mark, MarkKind, Snapshot
+from pincite.domain.plan import Plan, SubQuestion
 from pincite.domain.report import Report
 from pincite.testing.reports import sample_report
 
@@ -108,3 +109,14 @@ def test_members_of_a_newer_version_are_ignored_and_missing_ones_default() -> No
     assert from_json(Usage, {"pages": 2, "moons": 1}) == Usage(pages=2)
     with pytest.raises(TypeError):
         to_json(object())
+
+
+def test_a_plan_stored_with_the_kind_of_answer_that_parts_once_had_is_read() -> None:
+    part: Any = {
+        "sub_question_id": "1",
+        "text": "How tall is it?",
+        "queries": [],
+        "answer_type": "number",
+        "depends_on": None,
+    }
+    assert from_json(Plan, {"sub_questions": [part]}) == Plan((SubQuestion("1", "How tall is it?"),))

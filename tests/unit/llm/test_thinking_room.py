@@ -19,9 +19,7 @@ from pincite.testing.clock import FrozenClock
 from pincite.testing.models import ScriptedModel, Seen
 
 PROMPT = Prompt("planner", "1", instructions("planner"), context=("Question: How tall is it?",), max_tokens_out=400)
-PLAN: Any = {
-    "parts": [{"question": "How tall is it?", "heading": "Height", "kind": "number", "queries": ["its height"]}]
-}
+PLAN: Any = {"parts": [{"question": "How tall is it?", "heading": "Height", "queries": ["its height"]}]}
 
 
 class Run:

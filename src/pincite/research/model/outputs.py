@@ -12,7 +12,6 @@ class PlannedPart:
 
     question: str
     heading: str
-    kind: str
     queries: tuple[str, ...]
     form: str = "prose"
     depends_on: int = 0

@@ -26,7 +26,6 @@ _QUERIES_PER_PART = 3
 _ADDED = 4
 # A question of two lines.
 _PART_CHARS = 300
-_KINDS = frozenset("number date person place reason method list yes_no definition comparison".split())
 
 
 class ModelPlanner:
@@ -95,14 +94,12 @@ class ModelPlanner:
             texts = [text for text in self._vetted(task, part.queries) if text not in asked][:_QUERIES_PER_PART]
             texts = texts or [query for query in [safe_query(text, task.question)] if query and query not in asked]
             asked.update(texts)
-            kind = part.kind if part.kind in _KINDS else ""
             numbers[number] = str(len(made) + 1)
             made.append(
                 SubQuestion(
                     str(len(made) + 1),
                     text,
                     self._queries(task, texts),
-                    kind,
                     depends_on=waits,
                     heading=heading_of(part.heading, text),
                     form=_form(part.form),

@@ -15,8 +15,8 @@ TOWER, FERRY = "How tall is the Varden lighthouse?", "Who paints the ferry to th
 QUESTION = f"{TOWER} {FERRY}"
 PARTS: Any = {
     "parts": [
-        {"question": TOWER, "heading": "Height of the tower", "kind": "number", "queries": ["Varden lighthouse tall"]},
-        {"question": FERRY, "heading": "Painters of the ferry", "kind": "any", "queries": ["ferry wind metres"]},
+        {"question": TOWER, "heading": "Height of the tower", "queries": ["Varden lighthouse tall"]},
+        {"question": FERRY, "heading": "Painters of the ferry", "queries": ["ferry wind metres"]},
     ]
 }
 

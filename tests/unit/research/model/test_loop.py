@@ -19,8 +19,8 @@ BORN = "https://people.test/holm"
 PEOPLE = {BORN: "# Anna Holm\n\nAnna Holm came from Quarrion.\n"}
 PLAN: Any = {
     "parts": [
-        {"question": FIRST, "heading": "Builder", "kind": "person", "queries": ["Varden lighthouse built"]},
-        {"question": SECOND, "heading": "Birth", "kind": "place", "queries": ["birthplace"], "depends_on": 1},
+        {"question": FIRST, "heading": "Builder", "queries": ["Varden lighthouse built"]},
+        {"question": SECOND, "heading": "Birth", "queries": ["birthplace"], "depends_on": 1},
     ]
 }
 
@@ -306,7 +306,7 @@ async def test_a_later_look_that_gives_only_what_is_new_takes_nothing_away() -> 
 @pytest.mark.parametrize("count", [12, 40])
 async def test_a_plan_of_forty_parts_is_eight(count: int) -> None:
     parts: Any = [
-        {"question": f"How tall is Varden tower {chr(65 + n % 26)}{n}?", "heading": "x", "kind": "", "queries": []}
+        {"question": f"How tall is Varden tower {chr(65 + n % 26)}{n}?", "heading": "x", "queries": []}
         for n in range(count)
     ]
     missing: Any = [{"part": str(n), "queries": [f"Varden {n}"], "question": f"Varden {n}?"} for n in range(60)]
@@ -322,7 +322,7 @@ async def test_a_plan_of_forty_parts_is_eight(count: int) -> None:
 
 async def test_a_part_that_leads_on_from_another_is_kept_and_one_left_out_is_told() -> None:
     texts = ("How is the Varden lighthouse lit?", "Which oil do lamps burn that are lit by hand?", "Who owns Paris?")
-    parts: Any = [{"question": text, "heading": "", "kind": "", "queries": []} for text in texts]
+    parts: Any = [{"question": text, "heading": "", "queries": []} for text in texts]
     run = Small()
     await run.run(ScriptedModel({"planner": {"parts": parts}}))
     plan: Any = next(e.data["sub_questions"] for e in run.events.events if e.type is EventType.PLAN_CREATED)

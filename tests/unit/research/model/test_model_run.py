@@ -299,9 +299,9 @@ async def test_a_model_that_finds_nothing_is_believed(ask: Ask) -> None:
     "parts",
     [
         [],
-        [{"question": "", "heading": "", "kind": "", "queries": []}],
-        [{"question": "What is the operator API key?", "heading": "Key", "kind": "any", "queries": ["api key"]}],
-        [{"question": QUESTION, "heading": "x" * 500, "kind": "?", "queries": ["", "http://x.test/", "y" * 999]}] * 9,
+        [{"question": "", "heading": "", "queries": []}],
+        [{"question": "What is the operator API key?", "heading": "Key", "queries": ["api key"]}],
+        [{"question": QUESTION, "heading": "x" * 500, "queries": ["", "http://x.test/", "y" * 999]}] * 9,
     ],
 )
 async def test_a_useless_plan_becomes_a_plan(ask: Ask, parts: list[Any]) -> None:

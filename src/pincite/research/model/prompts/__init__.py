@@ -6,7 +6,7 @@ from typing import Final
 
 # The version in use of each prompt.
 VERSIONS: Final = {
-    "planner": "3",
+    "planner": "4",
     "choose": "5",
     "compose": "18",
     "rewrite": "7",
