@@ -13,7 +13,6 @@ from pincite.domain.errors import (
     BudgetExhausted,
     DeadLink,
     DnsError,
-    InputError,
     InvalidUrl,
     NotFound,
     PolicyRefusal,
@@ -25,7 +24,7 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.library import ListedPage
 from pincite.domain.page import Document
 from pincite.ports import Fetch, WebArchive
-from pincite.urls.keys import page_key
+from pincite.urls.keys import address_key
 from pincite.urls.masking import mask_secrets
 from pincite.verification.evidence import given_page
 
@@ -167,14 +166,6 @@ def _slug(text: str) -> str:
 
 def _place(page: ListedPage) -> str:
     return page.path or page.url
-
-
-def address_key(url: str) -> str:
-    """What two spellings of one address have in common; the address itself where it is none that may be fetched."""
-    try:
-        return page_key(url)
-    except (InputError, PolicyRefusal):
-        return url
 
 
 # At six at once and a few seconds each some minutes; an audit beyond that is for a batch. Chosen, not measured.

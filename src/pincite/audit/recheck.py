@@ -9,7 +9,7 @@ from enum import StrEnum
 import anyio
 from anyio import to_thread
 
-from pincite.audit.pages import AT_ONCE, DEADLINE_S, address_key
+from pincite.audit.pages import AT_ONCE, DEADLINE_S
 from pincite.domain.citation import cut_on_word
 from pincite.domain.codec import from_json
 from pincite.domain.errors import (
@@ -33,6 +33,7 @@ from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence
 from pincite.ports import Fetch, Judge
 from pincite.text.context import context_of, is_whole, passage_in_context, units_of
 from pincite.text.normalise import Folded, fold
+from pincite.urls.keys import address_key
 from pincite.verification.evidence import LIMIT, PageSearch
 from pincite.verification.proof import Proven, Statement, prove
 from pincite.verification.quotes import locate_folded, locate_near

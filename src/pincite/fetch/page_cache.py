@@ -12,7 +12,7 @@ from pincite.domain.ids import sha256_hex
 from pincite.domain.page import Document, Kept, Snapshot
 from pincite.domain.records import Entry
 from pincite.ports import Cache, Clock, DocumentStore, SnapshotStore
-from pincite.urls.keys import page_key
+from pincite.urls.keys import address_key
 from pincite.urls.parse import parse_url
 from pincite.urls.policy import ALL, Retention
 
@@ -108,14 +108,10 @@ class PageCache:
 
     def key(self, request: FetchRequest) -> str:
         """The identity of what `request` would read: not of the window it wants to see."""
-        try:
-            page = page_key(request.url)
-        except PinciteError:  # a redirector that leads to an opened network: the page is known by its own URL
-            page = request.url
         parts = (
             _FORMAT,
             self._profile,
-            page,
+            address_key(request.url),  # its own where a redirector leads to an opened network
             request.mode,
             request.render.value,
             request.prefer_language or "",

@@ -23,7 +23,7 @@ from pincite.fetch.robots_gate import Gate
 from pincite.ports import Clock
 from pincite.sharing.items import BODY_BYTES_MAX, Item, Kind, item_of
 from pincite.sharing.peers import Peer, Peers
-from pincite.urls.keys import page_key
+from pincite.urls.keys import address_key, page_key
 from pincite.urls.masking import mask_secrets
 from pincite.urls.parse import host_matches, parse_url
 from pincite.urls.policy import ALL, Retention, UrlPolicy, vet_url
@@ -123,7 +123,7 @@ class Intake:
                     "a shared page has an address that is not written as it is sent", reason="not_normal"
                 )
         # The signer's word on which page it is holds only for a page that was asked for.
-        if _page(request.url) not in {_page(said.url), _page(said.final_url)}:
+        if address_key(request.url) not in {address_key(said.url), address_key(said.final_url)}:
             raise ShareRefused("a shared page is of another address than was asked for", reason="other_url")
         robots, signals = "not_asked", list[str]()
         # robots.txt is asked for here: what another installation may read is no leave for this one.
@@ -163,13 +163,6 @@ class Intake:
             raise
         except PinciteError as error:
             raise ShareRefused(f"a shared page has a bad address: {error.reason}", reason="bad_address") from None
-
-
-def _page(url: str) -> str:
-    try:
-        return page_key(url)
-    except PinciteError:
-        return url
 
 
 def _page_headers(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:

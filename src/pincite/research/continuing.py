@@ -17,7 +17,7 @@ from pincite.domain.records import Outcome
 from pincite.domain.report import Report, ReportClaim
 from pincite.ports import DocumentStore, Ledger, RunStore, SnapshotStore
 from pincite.research.roles import Analyst
-from pincite.research.state import page_key
+from pincite.research.state import source_key
 from pincite.text.tokens import terms
 
 # They are put before the models with the new ones, as candidates: more would crowd those out.
@@ -36,7 +36,7 @@ class Earlier:
     @property
     def progress(self) -> Progress:
         """Where the new run starts: these pages are read and are not asked for again."""
-        return Progress(pages=self.pages, requested=tuple(page_key(page.url) for page in self.pages))
+        return Progress(pages=self.pages, requested=tuple(source_key(page.url) for page in self.pages))
 
 
 async def earlier_run(

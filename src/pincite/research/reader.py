@@ -27,7 +27,7 @@ from pincite.domain.records import Outcome
 from pincite.domain.search import SearchResult
 from pincite.ports import DocumentStore, EventSink, Fetch, Ledger, SnapshotStore
 from pincite.research.records import emit_calls, emit_settled, from_cache, ids_from_record, page_record, was_stale
-from pincite.research.state import GIVEN, Limits, in_period, page_key
+from pincite.research.state import GIVEN, Limits, in_period, source_key
 from pincite.runtime.call_context import RequestMeter, current_meter, metered
 from pincite.runtime.recovery import another_may_help
 from pincite.text.similarity import cluster
@@ -92,14 +92,14 @@ class PageReader:
 
     async def begin(self, task: Task, result: SearchResult) -> None:
         """Fetch a page that `read` will be asked for; what comes of it is told then."""
-        slot = self._begun.setdefault(page_key(result.url), _Slot(result))
+        slot = self._begun.setdefault(source_key(result.url), _Slot(result))
         await self._fetch_one(task, slot, anyio.CapacityLimiter(1))
 
     async def read(self, task: Task, results: Sequence[SearchResult], progress: Progress) -> Reading:
         """All pages of the run so far with near-copies marked, and a lead for each page that could not be read."""
         begun, self._begun = self._begun, {}
-        slots = [begun.get(page_key(result.url)) or _Slot(result) for result in results]
-        collected = _Collected(list(progress.pages), {page_key(page.url) for page in progress.pages})
+        slots = [begun.get(source_key(result.url)) or _Slot(result) for result in results]
+        collected = _Collected(list(progress.pages), {source_key(page.url) for page in progress.pages})
         taken = 0
         at_once, cap = self._limits.concurrency, self._limits.budget.web_requests
         if cap is not None:
@@ -213,10 +213,10 @@ class PageReader:
             return
         # Credentials in the URL are masked where the page is cited; the stored capture keeps what was fetched.
         url = mask_secrets(outcome.snapshot.canonical_url or outcome.snapshot.final_url or outcome.snapshot.url)
-        if page_key(url) in collected.known:
+        if source_key(url) in collected.known:
             await self._events.emit(EventType.PAGE_DUPLICATE, {"url": result.url, "of": url, "reason": "same_page"})
             return
-        collected.known.add(page_key(url))
+        collected.known.add(source_key(url))
         refused = self._unfit(task, result, outcome)
         if refused:
             collected.leads.append(_lead(result, refused))

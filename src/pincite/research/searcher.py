@@ -30,7 +30,7 @@ from pincite.research.records import (
     results_from_record,
     results_record,
 )
-from pincite.research.state import GIVEN, QUEUE_WAIT_S, Limits, in_period, page_key, query_key, sendable
+from pincite.research.state import GIVEN, QUEUE_WAIT_S, Limits, in_period, query_key, sendable, source_key
 from pincite.runtime.call_context import RequestMeter, current_meter, metered
 from pincite.urls import registrable_domain
 
@@ -221,7 +221,7 @@ def _spent(error: PinciteError, sent: RequestMeter) -> PinciteError:
 def _is_page(url: str) -> bool:
     """Whether the URL names a page at all; what else an engine returns is dropped."""
     try:
-        page_key(url)
+        source_key(url)
     except PinciteError:
         return False
     return True
@@ -245,10 +245,10 @@ def _fuse(answers: Sequence[Sequence[SearchResult]]) -> list[SearchResult]:
     first: dict[str, SearchResult] = {}
     for answer in answers:
         for result in answer:
-            key = page_key(result.url)
+            key = source_key(result.url)
             scores[key] += 1 / (_RANK_CONSTANT + result.rank)
             first.setdefault(key, result)
-    leading = {page_key(answer[0].url) for answer in answers if answer}
+    leading = {source_key(answer[0].url) for answer in answers if answer}
     # Python's sort is stable: pages of equal score stay in the order in which they were first met.
     return [first[key] for key in sorted(first, key=lambda key: (key not in leading, -scores[key]))]
 
@@ -275,7 +275,7 @@ def _admit(
     for result in results:
         if len(admitted) >= room:
             break
-        key = page_key(result.url)
+        key = source_key(result.url)
         if key in seen or not _allowed(result, constraints, keep_undated=limits.keep_undated):
             continue
         seen.add(key)

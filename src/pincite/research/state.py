@@ -61,7 +61,7 @@ _FOLDED = 0.5
 GIVEN = "given"
 
 
-def page_key(url: str) -> str:
+def source_key(url: str) -> str:
     """The identity of a page: the URL key, or the name of a local page as it is."""
     return url if url.startswith("local:") else url_key(url)
 
@@ -128,7 +128,7 @@ def with_results(
         progress,
         leads=tuple({lead.url: lead for lead in (*progress.leads, *leads)}.values()),
         results=progress.results + tuple(results),
-        requested=progress.requested + tuple(page_key(result.url) for result in results),
+        requested=progress.requested + tuple(source_key(result.url) for result in results),
         asked=tuple(dict.fromkeys([*progress.asked, *asked])),
     )
 

@@ -8,7 +8,7 @@ import base64
 import binascii
 import re
 
-from pincite.domain.errors import InvalidUrl
+from pincite.domain.errors import InvalidUrl, PinciteError
 from pincite.urls.parse import LOCAL_SCHEME, ParsedUrl, decode, is_public_suffix, parse_url, query_value
 from pincite.urls.policy import vet_url
 
@@ -244,6 +244,14 @@ def page_key(url: str) -> str:
     """
     text = url.strip(" ")
     return text.split("#", 1)[0] if text.startswith(LOCAL_SCHEME) else _normalised(_page(text))
+
+
+def address_key(url: str) -> str:
+    """As `page_key`; the address itself where it is none that may be fetched."""
+    try:
+        return page_key(url)
+    except PinciteError:
+        return url
 
 
 def _page(text: str) -> ParsedUrl:
