@@ -30,8 +30,6 @@ _KEYS = (
     (b"disalow", "disallow"),
     (b"diasllow", "disallow"),
     (b"disallaw", "disallow"),
-    (b"sitemap", "sitemap"),
-    (b"site-map", "sitemap"),
     (b"crawl-delay", "delay"),
     (b"content-signal", "signal"),
     (b"content-usage", "signal"),
@@ -62,7 +60,6 @@ class Robots:
     """What one robots.txt says."""
 
     groups: tuple[_Group, ...] = ()
-    sitemaps: tuple[str, ...] = ()
     _rules: dict[str, _RulesFor] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def allows(self, url: str, agent: str) -> bool:
@@ -123,7 +120,6 @@ def parse_robots(data: bytes) -> Robots:
         whole, _, _ = data[:ROBOTS_BYTES_MAX].replace(b"\r", b"\n").rpartition(b"\n")
         data = whole  # a line that the limit cuts could say the opposite of itself
     groups: list[_Group] = []
-    sitemaps: list[str] = []
     after_rule = True
     for key, value in _lines(data):
         if key == "agent":
@@ -132,8 +128,6 @@ def parse_robots(data: bytes) -> Robots:
                 groups.append(_Group())
                 after_rule = False
             _name(groups[-1], value)
-        elif key == "sitemap":
-            sitemaps.append(value.decode("utf-8", "replace"))
         elif not groups:
             continue
         elif key == "delay":
@@ -143,7 +137,7 @@ def parse_robots(data: bytes) -> Robots:
         else:
             after_rule = True
             groups[-1].rules.append((key == "allow", _escaped(value)))
-    return Robots(tuple(groups), tuple(sitemaps))
+    return Robots(tuple(groups))
 
 
 def parse_signal(value: str) -> dict[str, str]:

@@ -152,7 +152,7 @@ class RecordedCalls:
                     wait_s = self._wait_s(error, attempt, info)
                     if wait_s is None:
                         break
-                    asked, attempt = self._again(asked, error, info), attempt + 1
+                    asked, attempt = _again(asked, error), attempt + 1
                     await self._clock.sleep(wait_s)
         raise last
 
@@ -277,18 +277,19 @@ class RecordedCalls:
         wait_s = error.retry_after_s if error.retry_after_s is not None else 0.5 * 2**attempt
         return wait_s if wait_s <= LONGEST_WAIT_S else None
 
-    def _again(self, prompt: Prompt, error: PinciteError, info: ModelInfo) -> Prompt:
-        """The prompt of the next attempt: it says what was wrong, and leaves more room where there was too little.
 
-        An answer that was cut because of thoughts gets room for these (`_room`); only one that was itself too long gets
-        more of its own.
-        """
-        note = _NOTES.get(error.reason, "") if isinstance(error, ModelBadOutput) else prompt.note
-        thinking = _count(error.context.get("thinking"))
-        if error.reason != "truncated" or thinking >= _THOUGHTS_CUT * prompt.max_tokens_out:
-            return replace(prompt, note="" if error.reason == "truncated" else note)
-        room = min(prompt.max_tokens_out * 2, max(_LONGEST_ANSWER_TOKENS, prompt.max_tokens_out))
-        return replace(prompt, note=note, max_tokens_out=room)
+def _again(prompt: Prompt, error: PinciteError) -> Prompt:
+    """The prompt of the next attempt: it says what was wrong, and leaves more room where there was too little.
+
+    An answer that was cut because of thoughts gets room for these (`_room`); only one that was itself too long gets
+    more of its own.
+    """
+    note = _NOTES.get(error.reason, "") if isinstance(error, ModelBadOutput) else prompt.note
+    thinking = _count(error.context.get("thinking"))
+    if error.reason != "truncated" or thinking >= _THOUGHTS_CUT * prompt.max_tokens_out:
+        return replace(prompt, note="" if error.reason == "truncated" else note)
+    room = min(prompt.max_tokens_out * 2, max(_LONGEST_ANSWER_TOKENS, prompt.max_tokens_out))
+    return replace(prompt, note=note, max_tokens_out=room)
 
 
 def _unfenced(prompt: Prompt) -> Messages:

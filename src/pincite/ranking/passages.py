@@ -154,7 +154,7 @@ def _walk(document: Document) -> Iterator[Draft]:
         entry, label = _entry(document, index, last_term)
         last_term = None if entry is None else last_term
         if current is not None and _joins(current, block, words, entry):
-            _take(current, block, end, words, entry, label)
+            _take(current, block, end, words, entry)
             continue
         if current is not None:
             yield _closed(current, path)
@@ -181,7 +181,7 @@ def _entry(document: Document, index: int, last_term: int | None) -> tuple[int |
     return (chain[-1] if chain else None), label
 
 
-def _take(current: _Open, block: Block, end: int, words: int, entry: int | None, label: str) -> None:
+def _take(current: _Open, block: Block, end: int, words: int, entry: int | None) -> None:
     if block.kind is BlockKind.TERM:
         current.label = f"{current.label} {block.text}"[: 2 * _TERM_CHARS]
     current.entry = entry

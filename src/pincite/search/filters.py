@@ -183,9 +183,7 @@ def local_scores(query: Query, results: Sequence[SearchResult]) -> tuple[float, 
     return tuple(score / top if top else 0.0 for score in raw)
 
 
-def drop_irrelevant(
-    query: Query, results: Sequence[SearchResult], rules: QualityRules, dropped: Counter[str]
-) -> tuple[SearchResult, ...]:
+def drop_irrelevant(query: Query, results: Sequence[SearchResult], dropped: Counter[str]) -> tuple[SearchResult, ...]:
     """The results without those that share next to nothing with the query while others share more.
 
     A query with names in it ("PostgreSQL", "RFC 9110") is about them: a hit with none of them goes when others have

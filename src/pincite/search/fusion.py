@@ -130,7 +130,7 @@ def assembled(made: Made, quality: QualityRules, now: datetime, cache: str) -> S
         ranked = tuple(page.result for page in pages)
     # A local library ranks whole passages; its short snippets say less than it knows.
     known = all(result.provider == "local" for result in ranked)
-    relevant = tuple(ranked) if known else _relevant(made, ranked, quality, dropped)
+    relevant = tuple(ranked) if known else _relevant(made, ranked, dropped)
     # Relevance before caps: a cap on domains must not keep a page that says nothing over one that does.
     results = cap_and_rank(query, relevant, quality, dropped)
     said = next((answer.answer for answer in answers if answer.answer), None)
@@ -164,14 +164,12 @@ def _held_here(query: Query, answers: Sequence[SearchResponse]) -> Iterator[str]
             yield f"{', '.join(lacking)}: no filter by {limit}, what it found was held to it here"
 
 
-def _relevant(
-    made: Made, ranked: Sequence[SearchResult], quality: QualityRules, dropped: Counter[str]
-) -> tuple[SearchResult, ...]:
+def _relevant(made: Made, ranked: Sequence[SearchResult], dropped: Counter[str]) -> tuple[SearchResult, ...]:
     """The results that are about the query. For an error the others come last, until the page is full.
 
     What helps with an error often shares no word with its message.
     """
-    kept = drop_irrelevant(made.query, ranked, quality, dropped)
+    kept = drop_irrelevant(made.query, ranked, dropped)
     missing = made.query.max_results - len(kept)
     if made.intent is not Intent.ERROR or missing <= 0:
         return kept

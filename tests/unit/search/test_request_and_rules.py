@@ -154,7 +154,7 @@ def test_results_about_another_name_go() -> None:
         hit("PostgreSQL: the planner and hash joins", url="https://b.example/"),
     ]
     dropped: Counter[str] = Counter()
-    kept = drop_irrelevant(query, results, QualityRules(), dropped)
+    kept = drop_irrelevant(query, results, dropped)
     assert [result.url for result in kept] == ["https://b.example/"]
     assert dropped["irrelevant"] == 1
 

@@ -64,7 +64,7 @@ class ExtractiveVerifier:
         statements = [Statement(item.claim.text, item.passages, item.texts) for item in asked]
         proven = await prove(statements, self._judge, at=self._at)
         found = {item.claim.claim_id: result for item, result in zip(asked, proven, strict=True)}
-        checked = [_verified(item, found.get(item.claim.claim_id), pages) for item in read]
+        checked = [_verified(item, found.get(item.claim.claim_id)) for item in read]
         conflicts = await anyio.to_thread.run_sync(conflicts_between, checked, pages)
         if self._judge is not None and len(conflicts) < _MAX_CONFLICTS:
             conflicts = [*conflicts, *await self._denials(checked, pages)]
@@ -100,7 +100,7 @@ def _read(analyses: Sequence[Analysis], pages: Mapping[str, ReadPage]) -> list[_
     return found
 
 
-def _verified(read: _Read, proven: Proven | None, pages: Mapping[str, ReadPage]) -> VerifiedClaim:
+def _verified(read: _Read, proven: Proven | None) -> VerifiedClaim:
     """The claim with its verdict."""
     if proven is None:
         reasons = () if read.exact.outcome is CheckOutcome.PASSED else (read.exact.detail,)

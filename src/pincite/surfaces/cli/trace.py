@@ -114,7 +114,7 @@ def trace_json(record: "RunRecord", events: Sequence[Event], calls: "Sequence[Ca
         "request_id": record.request_id,
         "status": str(record.status),
         "owners": record.epoch,
-        "duration_ms": _duration_ms(record, events),
+        "duration_ms": _duration_ms(events),
         "cost_usd": float(record.usage.cost_usd),
         "rounds": [
             {"round": number, "calls": [_call_json(call) for call in of]} for number, of in _rounds(events, calls)
@@ -124,7 +124,7 @@ def trace_json(record: "RunRecord", events: Sequence[Event], calls: "Sequence[Ca
 
 def trace_lines(record: "RunRecord", events: Sequence[Event], calls: "Sequence[CallRecord]") -> Iterator[str]:
     """The tree as indented text."""
-    total_s = _duration_ms(record, events) / 1000
+    total_s = _duration_ms(events) / 1000
     yield f"{record.run_id}  {record.status}  {total_s:.1f} s  {usd_text(record.usage.cost_usd)}  {record.question}"
     if record.request_id:
         yield f"request {record.request_id}{_taken_over(record)}"
@@ -184,7 +184,7 @@ def _call_json(call: "CallRecord") -> dict[str, Any]:
     }
 
 
-def _duration_ms(record: "RunRecord", events: Sequence[Event]) -> float:
+def _duration_ms(events: Sequence[Event]) -> float:
     if not events:
         return 0.0
     return (events[-1].at - events[0].at).total_seconds() * 1000
