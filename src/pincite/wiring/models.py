@@ -112,10 +112,14 @@ async def open_models(settings: Settings, clock: Clock, kept: ResourcePool) -> L
 
     Errors: InvalidSetting (a name, key or price is missing), ExtraNotInstalled (the extra `llm` is).
     """
+    from pincite.llm.catalogue import PACKAGES, info_of
+
     chains = model_chains(settings)
     if find_spec("pydantic_ai") is None:
-        raise ExtraNotInstalled("a language model needs an extra", hint=f"Run: {install_extra('llm')}")
-    from pincite.llm.catalogue import info_of
+        # Those of all that will be asked: who installed one after the other would be refused once for each.
+        protocols = {spec.protocol for chain in chains.values() for spec in chain}
+        extras = ("llm", *sorted(PACKAGES[protocol] for protocol in protocols & PACKAGES.keys()))
+        raise ExtraNotInstalled("a language model needs an extra", hint=f"Run: {install_extra(*extras)}")
     from pincite.llm.service import ModelService
 
     # Told before the run: a cap that can't be kept is worse than none.
