@@ -11,6 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from typing import Any
 
 import pypdfium2
@@ -23,6 +24,7 @@ from pincite.fetch.extractors.characters import clean, clean_line
 from pincite.fetch.extractors.pdf_blocks import HEADING_CHARS, PageReader, key_of
 from pincite.fetch.extractors.pdf_lines import Line, placed_lines, plain_lines, remove_unseen
 from pincite.fetch.extractors.preformatted import unfolded
+from pincite.runtime.system import install_extra
 
 EXTRACTOR = "pdf"
 VERSION = VERSIONS["pdf"]
@@ -74,6 +76,8 @@ def read_pdf(body: bytes, url: str) -> Document:
     except ParseError as error:
         texts = second_pages(body) if error.reason == "pdf_unreadable" else None
         if texts is None:
+            if error.reason == "pdf_unreadable" and find_spec("pdf_oxide") is None:
+                error.hint = f"Another reader may make something of it: {install_extra('pdf-repair')}"
             raise
         raw = _Raw(tuple(map(plain_lines, texts)), (), {})
     characters = sum(len(line.text) for page in raw.pages for line in page)

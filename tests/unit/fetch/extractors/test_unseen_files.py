@@ -2,6 +2,7 @@
 
 import io
 import json
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -224,3 +225,10 @@ def test_a_cut_pdf_gets_a_second_reader() -> None:
     with pytest.raises(ParseError) as caught:
         extract(deep, URL, "application/pdf")
     assert caught.value.reason == "pdf_unreadable"
+
+
+def test_a_broken_pdf_names_the_second_reader_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pdf_oxide", None)
+    with pytest.raises(ParseError) as caught:
+        extract(b"%PDF-1.7 nothing", URL, "application/pdf")
+    assert "[pdf-repair]" in caught.value.hint
