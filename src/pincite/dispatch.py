@@ -81,6 +81,10 @@ _CLEAR_EVERY_S: Final = 60.0
 _LEFT_OVER_S: Final = 120.0
 # A queue that broke off is entered again after a pause, lest a database that is away be asked in a loop.
 _AGAIN_AFTER_S: Final = 1.0
+_AWAY_HINT: Final = (
+    "Check that the database of PINCITE_DATABASE_URL answers and that its user may make tables; then start again. "
+    "No queued run is lost."
+)
 # How long the queue may take to end when its caller is cancelled: it writes down what became of its jobs.
 _STOP_AT_MOST_S: Final = 30.0
 # Making the tables takes under a second; whoever waits longer waits for a frozen process.
@@ -108,7 +112,7 @@ class ProcrastinateDispatcher:
         except AlreadyEnqueued:
             return
         except ConnectorException as error:
-            raise StorageUnavailable("the queue can't be reached", reason="connection_lost", retryable=True) from error
+            raise _away("the queue can't be reached", error) from error
 
     async def serve(self, work: Callable[[Offer], Awaitable[None]], slots: int, stopping: anyio.Event) -> None:
         """Give offers to `work`, so many at a time, until `stopping`; returns when the last one is done.
@@ -220,7 +224,7 @@ async def open_procrastinate(url: str, *, listen: bool) -> AsyncIterator[Procras
     try:
         await app.open_async()
     except ConnectorException as error:
-        raise StorageUnavailable("the queue can't be reached", reason="connection_lost", retryable=True) from error
+        raise _away("the queue can't be reached", error) from error
     try:
         yield ProcrastinateDispatcher(app, listen=listen)
     finally:
@@ -243,6 +247,10 @@ async def _make_tables(url: str) -> None:
     except psycopg.errors.LockNotAvailable as error:
         raise Locked("another process is making the queue's tables", reason="database_locked") from error
     except psycopg.Error as error:
-        raise StorageUnavailable(
-            "the queue's tables can't be made", reason="connection_lost", retryable=True
-        ) from error
+        raise _away("the queue's tables can't be made", error) from error
+
+
+def _away(what: str, error: Exception) -> StorageUnavailable:
+    # The first line alone: what follows in messages of PostgreSQL may quote values.
+    said = next(iter(str(error).strip().splitlines()), "no answer")
+    return StorageUnavailable(f"{what}: {said}", reason="connection_lost", hint=_AWAY_HINT, retryable=True)

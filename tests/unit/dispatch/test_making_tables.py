@@ -6,7 +6,7 @@ import pytest
 
 from pincite import dispatch
 from pincite.dispatch import open_procrastinate
-from pincite.domain.errors import Locked
+from pincite.domain.errors import Locked, StorageUnavailable
 
 
 async def test_many_processes_that_start_at_once_make_them_once(postgresql_database: str) -> None:
@@ -33,3 +33,12 @@ async def test_one_that_is_frozen_while_it_makes_them_is_not_waited_for_without_
     assert caught.value.retryable
     async with open_procrastinate(postgresql_database, listen=False):
         pass
+
+
+async def test_a_database_that_is_away_is_named_and_not_the_home_folder() -> None:
+    with pytest.raises(StorageUnavailable, match="port 1") as caught:
+        async with open_procrastinate("postgresql://me:secret@127.0.0.1:1/runs", listen=False):
+            pass
+    assert "PINCITE_DATABASE_URL" in caught.value.hint
+    assert "secret" not in f"{caught.value.message} {caught.value.hint}"
+    assert caught.value.retryable
