@@ -1,5 +1,7 @@
 """The browser and its containment. Needs a Chromium on the system; says loudly when there is none."""
 
+import gc
+import shutil
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -162,6 +164,21 @@ async def test_a_missing_browser_is_said(make_browser: Callable[..., ChromiumBac
     with pytest.raises(PinciteError) as caught:
         await make_browser(executable="/nonexistent").fetch(FetchRequest(web.url("site.example", "/app")))
     assert caught.value.code in {"NETWORK_ERROR", "EXTRA_NOT_INSTALLED"}
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+async def test_a_driver_that_ends_at_once_is_no_defect_of_ours(
+    make_browser: Callable[..., ChromiumBackend], web: StubWeb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("playwright")
+    monkeypatch.setenv("PLAYWRIGHT_NODEJS_PATH", shutil.which("false") or "/bin/false")
+    with pytest.raises(PinciteError) as caught:
+        await make_browser(executable="/nonexistent").fetch(FetchRequest(web.url("site.example", "/app")))
+    assert (caught.value.code, caught.value.reason) == ("NETWORK_ERROR", "browser_failed")
+    assert "libatomic" in caught.value.hint
+    # Playwright leaves the ended process to the collector; here, while its loop is still there to close it.
+    del caught
+    gc.collect()
 
 
 async def ask(proxy: EgressProxy, request: bytes) -> bytes:

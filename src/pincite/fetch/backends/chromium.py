@@ -29,6 +29,11 @@ from pincite.runtime.system import needing
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Dialog, Frame, Page, Request, Response, Route
 
+# A program that comes with Playwright; seen not to start on Debian's minimal system.
+_DRIVER_HINT = (
+    "It comes with Playwright and needs libatomic (Debian, Ubuntu: apt install libatomic1), or pass render=never."
+)
+
 # Ends a browser that takes too much memory: found by a mark on its command line, its children by their group.
 
 _PROC = Path("/proc")
@@ -238,6 +243,11 @@ class ChromiumBackend:
             from playwright.async_api import Error, async_playwright
         try:
             driver = await stack.enter_async_context(async_playwright())
+        except Exception as error:  # Playwright has no type for a driver that ends before it says a word
+            raise NetworkError(
+                "the driver of the browser did not start", reason="browser_failed", hint=_DRIVER_HINT, retryable=False
+            ) from error
+        try:
             browser = await driver.chromium.launch(
                 executable_path=executable,
                 headless=True,
