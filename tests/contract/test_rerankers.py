@@ -71,6 +71,8 @@ def test_a_passage_alone_and_among_others_scores_the_same(reranker: Reranker) ->
     assert alone == pytest.approx(reranker.scores(QUESTION, [LONG, SHORT])[1], abs=1e-5)
 
 
+# Cohere's client uses it on Python 3.14.
+@pytest.mark.filterwarnings("ignore:'asyncio.iscoroutinefunction' is deprecated:DeprecationWarning")
 def test_the_official_client_gets_what_we_get(server: str) -> None:
     with cohere.ClientV2(base_url=server, api_key="secret") as client:
         theirs = client.rerank(model="longest", query=QUESTION, documents=[SHORT, LONG], top_n=2).results

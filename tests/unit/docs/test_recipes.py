@@ -66,6 +66,8 @@ def server(tmp_path_factory: pytest.TempPathFactory, library: Path) -> Iterator[
     thread.join()
 
 
+# What LangChain imports (langsmith 0.15) uses it while it is imported.
+@pytest.mark.filterwarnings("ignore:'asyncio.iscoroutinefunction' is deprecated:DeprecationWarning")
 def test_langchain(server: str) -> None:
     made = recipe("langchain_core", server)
     documents = made["PinciteRetriever"](server=server).invoke("Halden lighthouse tall")

@@ -101,6 +101,18 @@ def test_tls_is_used_where_the_url_asks_for_it(own_server: PostgresqlServer) -> 
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("needs openssl to make a certificate")
+    assert own_server.binaries is not None
+    check: list[str | Path] = [
+        own_server.binaries / "postgres",
+        "-D",
+        own_server.folder / "data",
+        "-C",
+        "ssl",
+        "-c",
+        "ssl=on",
+    ]
+    if subprocess.run(check, check=False, capture_output=True, cwd=own_server.folder, **UNPRIVILEGED).returncode:
+        pytest.skip("NOT TESTED: this build of PostgreSQL has no TLS (apt-get install postgresql)")
     key, certificate = own_server.folder / "server.key", own_server.folder / "server.crt"
     made: list[str | Path] = [
         "req",
