@@ -101,6 +101,12 @@ def test_a_batch_of_two_thousand_questions_that_was_killed_goes_on(tmp_path: Pat
     killed_and_started_again(tmp_path, source, 2_000)
 
 
+def test_a_question_that_is_left_to_workers_is_not_called_done(tmp_path: Path, source: str) -> None:
+    left = command(tmp_path / "home", tmp_path)("research", "When was Ostrow opened?", "--source", source, "--queue")
+    run_id = left.out.strip()
+    assert left.err == f"Queued. `pincite worker` executes it; see: pincite runs show {run_id}\n"
+
+
 def test_runs_that_were_given_up_are_listed_and_tried_again(tmp_path: Path, source: str) -> None:
     home = tmp_path / "home"
     pincite = command(home, tmp_path)

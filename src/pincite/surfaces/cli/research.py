@@ -141,10 +141,10 @@ async def ask(
             if wanted != BUNDLE or wanted == printing.printed:
                 engine.vet_format(wanted)
         print_estimate(await engine.estimate(), engine.settings.max_cost_usd)
+        if printing.queue:  # its progress is the worker's
+            return await engine.start(asked, run_options=run_options)
         with live_progress(verbose=printing.verbose) as show:
             run_id = await engine.start(asked, run_options=run_options)
-            if printing.queue:
-                return run_id
             # Only now: until here there is nothing that could be resumed.
             started.append(run_id)
             report, unmet = await ended(engine, run_id, show)
