@@ -17,6 +17,13 @@ from pincite.surfaces.cli import doctor
 
 ROOT = Path(__file__).parents[2]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+EXAMPLES = (
+    "README.md",
+    "LICENSE.postgresql-doc-15.txt",
+    "LICENSE.python3.11-doc.txt",
+    "postgresql-python-docs.vectors",
+    "postgresql-python-docs.warc.gz",
+)
 OF_THE_SYSTEM = {"pdf", "browser"}
 """Extras that are of no use without packages of the system: Pango, a Chromium."""
 
@@ -91,7 +98,12 @@ def test_a_release_builds_and_passes_its_checks(clone: Path, tmp_path: Path) -> 
     assert wheel.stat().st_size < 10_000_000
     names = zipfile.ZipFile(wheel).namelist()
     assert "pincite/py.typed" in names
-    assert not [name for name in names if name.startswith("tests")]
+    assert {name.split("/")[0] for name in names} == {"pincite", "pincite-9.9.9.dist-info"}
+    kept = subprocess.run(["git", "ls-files", "src/pincite"], check=True, cwd=clone, capture_output=True, text=True)
+    modules = {name.removeprefix("src/") for name in kept.stdout.split()}
+    with_package = {f"pincite/examples/{name}" for name in EXAMPLES}
+    assert {name for name in names if name.startswith("pincite/")} == modules | with_package
+    assert "pincite-9.9.9.dist-info/licenses/LICENSE" in names
     bill = json.loads((clone / "dist" / "pincite-9.9.9.sbom.json").read_text())
     assert {"pincite", "aiohttp", "pydantic"} <= {part["name"] for part in bill["components"]}
 
