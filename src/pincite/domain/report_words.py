@@ -1,6 +1,7 @@
 """What a report says in every format: its headings, how well it is supported, what is missing, who disagrees."""
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Final
 
 from pincite.domain.evidence import JudgementLabel, Proof
@@ -9,7 +10,15 @@ from pincite.domain.layout import Sentence
 from pincite.domain.metrics import Coverage
 from pincite.domain.printable import one_line
 from pincite.domain.reasons import plural
-from pincite.domain.report import PartStatus, Report, ReportConflict, ReportConflictSide, ReportStatus
+from pincite.domain.report import (
+    PartStatus,
+    Report,
+    ReportConflict,
+    ReportConflictSide,
+    ReportGap,
+    ReportPart,
+    ReportStatus,
+)
 from pincite.domain.search import Constraints
 from pincite.domain.statements import LOW_CONFIDENCE_LABEL, ONE_SOURCE_MARK
 
@@ -223,13 +232,25 @@ def open_heading(report: Report) -> str:
     return SEARCHED_HEADING if report.status is ReportStatus.INSUFFICIENT_EVIDENCE else OPEN_HEADING
 
 
+def unsure_points(report: Report) -> tuple[OpenPoint, ...]:
+    """The parts of which passages were found that may not be the whole answer, with what was searched for."""
+    return tuple(OpenPoint(part.text, gap.reason, gap.queries, part.status) for part, gap in _unsure(report))
+
+
+def _unsure(report: Report) -> Iterator[tuple[ReportPart, ReportGap]]:
+    gaps = {gap.sub_question: gap for gap in reversed(report.gaps) if gap.reason == NOT_SURELY_ALL}
+    for part in report.parts:
+        if part.status is PartStatus.PARTLY and part.text in gaps:
+            yield part, gaps[part.text]
+
+
 def open_points(report: Report) -> tuple[OpenPoint, ...]:
     """The parts of the question that are open, each once with its gap; then the gaps that are of no part.
 
     A part that has passages and of which nothing is known to be missing is not listed: the line above the answer
-    (`MAYBE_PARTIAL`) says all that there is to say.
+    (`MAYBE_PARTIAL`) says all that there is to say. `unsure_points` has those.
     """
-    unsure = {gap.sub_question for gap in report.gaps if gap.reason == NOT_SURELY_ALL}
+    unsure = {part.text for part, _ in _unsure(report)}
     # Reversed, so that of several gaps of a part the first one stands.
     gaps = {gap.sub_question: gap for gap in reversed(report.gaps)}
     points: list[OpenPoint] = []
@@ -237,7 +258,7 @@ def open_points(report: Report) -> tuple[OpenPoint, ...]:
         gap = gaps.get(part.text)
         if part.status is PartStatus.ANSWERED and gap is None:
             continue
-        if part.status is PartStatus.PARTLY and part.text in unsure:
+        if part.text in unsure:
             continue
         word, why = PART_WORDS[part.status], (gap.reason if gap else "") or part.missing
         became = why if why.startswith(word) else f"{word}: {why}" if why else word

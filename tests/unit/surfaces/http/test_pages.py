@@ -16,6 +16,8 @@ from tests.fakes.reports import HOSTILE, empty_report, report_stating
 from tests.fakes.stored import keep_report, large_report
 
 from pincite.domain.events import EventType, Json, RunStatus
+from pincite.domain.report import PartStatus, ReportGap, ReportPart, ReportStatus
+from pincite.domain.report_words import NOT_SURELY_ALL
 from pincite.engine import Engine
 from pincite.surfaces.http.app import create_app
 from pincite.surfaces.http.identity import KeyRing
@@ -186,6 +188,26 @@ async def test_all_parts_of_a_report_are_shown(tmp_path: Path, browser: Browser)
     assert "no reference [9]" in words(tree(await browser.get(f"{RUN}/citations/9"), 404))
 
 
+async def test_the_tab_counts_what_its_page_lists(tmp_path: Path, browser: Browser) -> None:
+    unsure = ReportPart("How tall is it?", PartStatus.PARTLY)
+    missing = ReportPart("Who built it?", PartStatus.NOT_HERE)
+    gap = ReportGap(unsure.text, NOT_SURELY_ALL, ("halden tower height",))
+    for parts, gaps, glance in (
+        ((unsure,), (gap,), "It may not be the whole answer"),
+        ((unsure, missing), (gap, ReportGap(missing.text, "no page")), "1 thing we could not find"),
+    ):
+        report = replace(SAMPLE.report, parts=parts, gaps=gaps, status=ReportStatus.PARTIAL)
+        await keep_report(tmp_path / f"home-{len(parts)}", replace(SAMPLE, report=report))
+        async with opened(served(tmp_path / f"home-{len(parts)}", tmp_path)) as client:
+            page = tree(await Browser(client).get(f"{RUN}/gaps"))
+            first = tree(await Browser(client).get(RUN))
+        listed = page.xpath("//ul[@class='gaps']/li")
+        assert page.xpath("//nav[@class='tabs']//a[contains(@href, '/gaps')]/span/text()") == [str(len(listed))]
+        assert len(listed) == len(parts)
+        assert "halden tower height" in words(listed[-1])
+        assert glance in words(first.xpath("//section[contains(@class, 'glance')]")[0])
+
+
 async def test_text_from_outside_is_only_text(tmp_path: Path, browser: Browser) -> None:
     plain = SampleReport(report_stating("word"), SAMPLE.documents, SAMPLE.snapshots)
     await keep_report(tmp_path / "home", plain)
@@ -247,6 +269,22 @@ async def test_what_is_written_so_far_is_shown_as_text(tmp_path: Path, browser: 
     assert [words(h) for h in page.xpath("//*[@class='sofar']/h3")] == ["<b>Height</b>"]
     assert words(page.xpath("//*[@class='sofar']/p")[0]).startswith("41 metres. ")
     assert not page.xpath("//*[@class='sofar']//*[not(self::h2 or self::h3 or self::p)]")
+
+
+async def test_a_library_is_being_read_only_while_somebody_works(
+    tmp_path: Path, browser: Browser, library: Path
+) -> None:
+    async with Engine.from_settings(home=tmp_path / "home", source=f"local:{library}") as engine:
+        run_id = await engine.start("How tall is the Halden lighthouse?")
+        runs = await engine._parts.runs()
+        taken = await runs.take(run_id, "test", 30)
+        sink = await engine._parts.events(taken, "topic")
+        await sink.emit(EventType.LIBRARY_READ, {"library": "library", "pages": 13})
+        assert "Reading library: 13 pages so far" in words(tree(await browser.get(f"/runs/{run_id}")))
+        await runs.finish(run_id, taken.epoch, RunStatus.CANCELLED)
+    stopped = words(tree(await browser.get(f"/runs/{run_id}")))
+    assert "Stopped." in stopped
+    assert "Reading library" not in stopped
 
 
 async def test_a_pasted_report_is_annotated(browser: Browser) -> None:

@@ -25,6 +25,7 @@ from pincite.domain.report_words import (
     no_answer_text,
     open_points,
     partial_text,
+    unsure_points,
 )
 from pincite.domain.signs import MARKS, VERDICTS, beyond_text, claim_proof, proofs_used, refusal
 from pincite.domain.version import VERSION
@@ -194,6 +195,7 @@ def _templates() -> Environment:
         beyond_text=beyond_text,
         claim_proof=claim_proof,
         open_points=open_points,
+        unsure_points=unsure_points,
         proofs_used=proofs_used,
         refusal=refusal,
         conflict_text=conflict_text,

@@ -17,6 +17,7 @@ from pincite.domain.printable import day, one_line
 from pincite.domain.reasons import plural
 from pincite.domain.records import CallRecord
 from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence
+from pincite.domain.report_words import open_points, unsure_points
 from pincite.domain.signs import VERDICTS
 from pincite.exports.html_layout import proof_html, section_html, styled_html
 from pincite.surfaces.http.ui import charts
@@ -208,19 +209,25 @@ def _findings(report: Report) -> Iterator[Finding]:
     owners = {_owner(reference) for reference in report.references}
     # One reference needs no such remark: everybody sees that it is one.
     if len(owners) == 1 and len(report.references) > 1:
-        yield Finding("!", "fair", f"All {len(report.references)} sources are of one publisher", "sources")
+        yield Finding("!", "fair", f"{_all_of(report)} are of one publisher", "sources")
     elif len(owners) > 1 and all(owner.startswith(_LOCAL) for owner in owners):
-        said = f"All {len(report.references)} sources are local files: who published them is not known"
-        yield Finding("!", "fair", said, "sources")
+        yield Finding("!", "fair", f"{_all_of(report)} are local files: who published them is not known", "sources")
     if report.references and not any(reference.published_at for reference in report.references):
         yield Finding("!", "fair", "No source says when it was published", "sources")
     if report.conflicts:
         yield Finding("≠", "bad", f"{plural(len(report.conflicts), 'conflict')} between sources", "conflicts")
-    if report.gaps:
-        yield Finding("○", "fair", f"{plural(len(report.gaps), 'thing')} we could not find", "gaps")
+    if missing := open_points(report):
+        yield Finding("○", "fair", f"{plural(len(missing), 'thing')} we could not find", "gaps")
+    elif unsure_points(report):
+        yield Finding("○", "fair", "It may not be the whole answer", "gaps")
     if report.rejected_claims:
         left_out = plural(len(report.rejected_claims), "statement") + " checked and left out"
         yield Finding("✕", "soft", left_out, "claims?verdict=rejected")
+
+
+def _all_of(report: Report) -> str:
+    count = len(report.references)
+    return "Both sources" if count == 2 else f"All {count} sources"
 
 
 def _places(claim: ReportClaim) -> Iterator[tuple[tuple[str, int | None], int]]:
