@@ -107,8 +107,18 @@ def sections_are_shown_while_it_goes(page: Any) -> None:
     page.wait_for_selector(".page-read >> text=The tower")
 
 
+def the_page_says_that_the_server_is_away_until_it_is_back(page: Any) -> None:
+    """A page that goes on counting seconds looks as if the run went on."""
+    for refuse in (lambda route: route.abort(), lambda route: route.fulfill(status=502, body="<h1>Bad gateway</h1>")):
+        page.route("**/v1/research/*", refuse)
+        page.wait_for_selector("[role=alert] >> text=does not answer")
+        page.unroute("**/v1/research/*")
+        page.wait_for_selector("[role=alert]", state="detached")
+    assert page.locator(".page-read").count() == 1, "what was read before is shown"
+
+
 def test_a_run_is_stopped_and_resumed_and_followed_up(chromium: Any, served: Served, site: Site) -> None:
-    with tab(chromium, served) as page:
+    with tab(chromium, served, expected="ERR_FAILED|502") as page:
         page.goto(served.url)
         page.fill("#question", "How tall is the Vardo tower, who built it, and when was its lamp lit?")
         page.click("text=Limits and budget")
@@ -121,6 +131,7 @@ def test_a_run_is_stopped_and_resumed_and_followed_up(chromium: Any, served: Ser
         assert stages.count() == 1
         assert "read" in stages.text_content()
         sections_are_shown_while_it_goes(page)
+        the_page_says_that_the_server_is_away_until_it_is_back(page)
         page.click("button:has-text('Stop')")
         page.wait_for_selector(".run-head >> text=stopped")
         assert page.locator(".page-read").count() == 1, "what was read before is shown"

@@ -19,7 +19,7 @@ const root = document.getElementById("live");
 const run = root.dataset.run;
 const caps = JSON.parse(root.dataset.caps);
 const api = `/v1/research/${encodeURIComponent(run)}`;
-const state = { stage: 0, library: "", parts: [], rounds: [], claims: new Map(), sections: new Map(), trouble: [], cost: 0, tokens: 0, started: null, last: null };
+const state = { stage: 0, library: "", parts: [], rounds: [], claims: new Map(), sections: new Map(), trouble: [], cost: 0, tokens: 0, started: null, last: null, away: false };
 
 // As reason_text in domain/reasons.py.
 function words({ reason = "", code = "" }) {
@@ -120,6 +120,8 @@ function Live() {
       class=${index < state.stage ? "done" : index === state.stage ? "now" : "next"}
       aria-current=${index === state.stage ? "step" : null}>${name[0].toUpperCase() + name.slice(1)}</li>`)}</ol>
     <p class="hidden" role="status">${STAGES[state.stage]}</p>
+    ${state.away && html`<div class="notice bad" role="alert"><p><strong>The server does not answer.</strong> What is
+      below is the last that is known. This page goes on by itself when the server is back.</p></div>`}
     <dl class="numbers">${numbers.map(([name, value]) => html`<${Number_} name=${name} value=${value} />`)}</dl>
     ${state.library && html`<p class="library">Reading ${clean(state.library)}. What is read is kept for the next question.</p>`}
     ${state.sections.size > 0 && html`<section class="sofar"><h2>Written so far</h2>
@@ -147,12 +149,16 @@ async function ask() {
   try {
     const answer = await fetch(api);
     if (answer.status === 404) return void end();
+    if (answer.status >= 500) throw answer; // a proxy's, or the server's without its storage
     const now = await answer.json();
+    state.away = false;
     state.cost = Number(now.usage?.cost_usd ?? 0);
     if (!["queued", "running"].includes(now.status)) end();
     draw();
   } catch {
-    // The server is away for a moment; the stream says when it is back.
+    // Asked again every two seconds: when it is back the page goes on by itself.
+    state.away = true;
+    draw();
   } finally {
     asking = false;
   }
