@@ -128,6 +128,9 @@ def test_on_a_phone_the_answer_comes_first_and_nothing_moves_the_page_sideways(
         page.goto(run)
         top = {name: page.locator(name).first.bounding_box()["y"] for name in (".answer", ".glance", ".guide")}
         assert top[".answer"] < top[".glance"] < top[".guide"]
+        for above, below in ((".to-glance", "#text"), (".column", ".glance")):
+            first, second = (page.locator(name).bounding_box() for name in (above, below))
+            assert second["y"] - first["y"] - first["height"] >= 8, f"{below} is stuck to {above}"
         page.click("text=How far to trust it >> nth=0")
         page.wait_for_function("document.querySelector('.glance').getBoundingClientRect().top < innerHeight")
         for address in (run, file.as_uri()):
@@ -287,5 +290,7 @@ def test_the_passage_is_in_view_at_every_width(chromium: Any, served: Served, wi
                 frame = page.locator(".panel .page-text").bounding_box()
                 assert frame["y"] - 1 <= place["y"] <= frame["y"] + frame["height"]
                 assert 0 <= place["y"] < height
+                close, title = (page.locator(f".panel {name}").bounding_box() for name in (".close", "h2"))
+                assert close["y"] + close["height"] <= title["y"], "the button lies over the sentence"
                 assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
                 page.keyboard.press("Escape")

@@ -181,6 +181,19 @@ def test_a_question_is_answered_from_a_file_that_the_page_sends(chromium: Any, s
         assert "lighthouse" not in page.text_content("#text"), "nothing else is searched"
 
 
+PLACES_IN_CODE = """paragraph => {
+  const code = document.createElement("code");
+  code.textContent = "--port";
+  paragraph.querySelector("sup").before(" ", code, ".");
+  return [...code.textContent].map((_, at) => {
+    const letter = document.createRange();
+    letter.setStart(code.firstChild, at);
+    letter.setEnd(code.firstChild, at + 1);
+    return letter.getBoundingClientRect().left;
+  });
+}"""
+
+
 def test_questions_and_reports_that_run_from_right_to_left(chromium: Any, served: Served) -> None:
     arabic = "تقع المنارة في الميناء القديم ويبلغ ارتفاعها 41 مترا"
     sample = SampleReport(report_stating(arabic), SAMPLE.documents, SAMPLE.snapshots)
@@ -191,6 +204,9 @@ def test_questions_and_reports_that_run_from_right_to_left(chromium: Any, served
             page.goto(run)
             assert page.eval_on_selector("h1", "element => getComputedStyle(element).direction") == "rtl"
             assert page.eval_on_selector("#text p[dir]", "element => getComputedStyle(element).direction") == "rtl"
+            # An option keeps its dashes in front, and the number behind a sentence is not torn from its end.
+            starts = page.eval_on_selector("#text p[dir]", PLACES_IN_CODE)
+            assert starts == sorted(starts), starts
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         page.goto(served.url)
         page.fill(
