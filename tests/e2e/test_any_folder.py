@@ -49,6 +49,10 @@ def folder(tmp_path: Path) -> Path:
         "empty.txt": "",
         "NOTHING": "",
         "tool.py": "print(1)\n",
+        "House-Rules-2.0": "Guests leave their boots at the door of the boathouse.\n",
+        "start": "#!/bin/sh\n# Opens the boathouse in the morning.\nif closed; then open; fi\n",
+        "tidy.1": ".TH TIDY 1\n.SH NAME\ntidy \\- put shelves in order\n",
+        "mend.8": '.\\" Nobody owns this page.\n.Dd May 1, 2026\n',
     }.items():
         (pages / name).write_text(text)
     (pages / "program").write_bytes(b"\x7fELF\0\0" + bytes(200))
@@ -62,23 +66,26 @@ def test_what_is_not_read_is_named(tmp_path: Path, folder: Path) -> None:
     made = pincite("index", str(folder), "--words-only", "--json")
     assert made.code == 0, made.err
     (report,) = made.json
-    assert report["pages"] == 5
+    assert report["pages"] == 6
     assert {(one["place"], one["reason"]) for one in report["ignored_files"]} == {
         ("NOTHING", "no_text"),
         ("program", "no_text"),
         ("tool.py", "other_kind"),
+        ("start", "other_kind"),
+        ("tidy.1", "other_kind"),
+        ("mend.8", "other_kind"),
         ("deep/photo.jpg", "other_kind"),
     }
     skipped = {one["place"].rpartition("/")[2]: one["reason"] for one in report["skipped"]}
     assert skipped == {"empty.txt": "empty_body", "broken.pdf": "binary"}
     again = pincite("index", str(folder), "--words-only")
-    for name in ("NOTHING", "program", "tool.py", "deep/photo.jpg", "empty.txt", "broken.pdf"):
+    for name in ("NOTHING", "program", "empty.txt", "broken.pdf", "tool.py", "deep/photo.jpg", "mend.8"):
         assert name in again.err, "said again while it holds"
     (folder / "tool.py").unlink()
     (folder / "empty.txt").write_text("The gutter is clean.\n")
     assert pincite("index", str(folder), "--words-only").code == 0
     (state,) = pincite("doctor", "--json").json["Libraries"].values()
-    assert state.startswith("6 pages")
+    assert state.startswith("7 pages")
     assert "program" in state
     assert "broken.pdf: the body is not text (binary)" in state
     assert "tool.py" not in state
@@ -95,6 +102,7 @@ def test_mail_and_manuals_are_found(tmp_path: Path, folder: Path) -> None:
         "how many shelves by default": "The default is 12",
         "may I copy the papers": "Permission is granted",
         "in which hall is the heron": "Heron",
+        "where do guests leave boots": "at the door",
     }.items():
         found = pincite("search", question, "--source", f"local:{folder}", "--words-only", "--json")
         assert found.code == 0, found.err

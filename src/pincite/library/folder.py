@@ -75,6 +75,12 @@ def _words(text: str) -> set[str]:
 
 # Where a NUL or an odd mix of bytes shows that a file is no text.
 _HEAD_BYTES = 1_024
+# "GPL-1.2" has no suffix: a version is none, and neither is the section of a manual or the number of a copy.
+_NUMBER = re.compile(r"\.\d+\Z")
+# What a program reads and no person: scripts, and the sources of man pages.
+#
+# Source: execve(2), "Interpreter scripts"; groff(7) and mdoc(7), a control line is a dot or a quote and a request.
+_FOR_PROGRAMS = re.compile(rb"#![ \t]*/|[.'](?:\\\"|[A-Z][A-Za-z]\b|so )")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +127,15 @@ def open_source(path: Path, limits: SourceLimits) -> Source:
         raise LibraryNotFound(f"there is no library at {path}", context={"path": str(path)}) from error
     if stat.S_ISDIR(mode):
         if not os.access(resolved, os.R_OK | os.X_OK):
-            raise LibraryNotFound(f"the folder {path} can't be read", reason="unreadable")
+            hint = "Give yourself leave to read it."
+            raise LibraryNotFound(f"the folder {path} can't be read", reason="unreadable", hint=hint)
         return Source(resolved, "", read_manifest(resolved, limits), limits)
-    if not stat.S_ISREG(mode) or not (
-        is_archive(resolved.name) or _suffix_of(resolved.name).lower() in READABLE_SUFFIXES
-    ):
-        raise LibraryNotFound(f"{path} is no folder, WARC, WACZ or readable page", reason="not_a_library")
+    readable = is_archive(resolved.name) or _suffix_of(resolved.name).lower() in READABLE_SUFFIXES
+    if not stat.S_ISREG(mode) or not readable:
+        hint = (
+            f"Name its folder, or a file that ends in {', '.join(sorted(READABLE_SUFFIXES))}, .warc, .warc.gz or .wacz."
+        )
+        raise LibraryNotFound(f"{path} is no folder, WARC, WACZ or readable page", reason="not_a_library", hint=hint)
     return Source(resolved.parent, resolved.name, Manifest(name=resolved.name.split(".", 1)[0]), limits)
 
 
@@ -246,20 +255,22 @@ def _unreadable(entry: os.DirEntry[str]) -> str | None:
     suffix = _suffix_of(entry.name)
     if suffix.lower() in READABLE_SUFFIXES or is_archive(entry.name):
         return None
-    if suffix:
+    if suffix and not _NUMBER.match(suffix):
         return "other_kind"
-    return None if _begins_with_text(Path(entry.path)) else "no_text"
+    return _unreadable_head(Path(entry.path))
 
 
-def _begins_with_text(path: Path) -> bool:
-    """Whether a file without a suffix (README, a saved message) begins as text does; links are seen to later."""
+def _unreadable_head(path: Path) -> str | None:
+    """Why a file without a suffix (README, a saved message) doesn't begin as a page does; links are seen to later."""
     try:
         if not path.is_file():
-            return path.is_symlink()
+            return None if path.is_symlink() else "no_text"
         head = head_of(path, _HEAD_BYTES)
     except OSError:
-        return True  # it is opened again, and named when it can't be
-    return bool(head.strip()) and b"\0" not in head
+        return None  # it is opened again, and named when it can't be
+    if not head.strip() or b"\0" in head:
+        return "no_text"
+    return "other_kind" if _FOR_PROGRAMS.match(head) else None
 
 
 def _entry(source: Source, path: PurePosixPath) -> FileEntry | Skipped:

@@ -257,10 +257,11 @@ def test_of_several_captures_the_newest_answers(tmp_path: Path, open_library: Op
     assert library.search(Query("owls"))
 
 
-@pytest.mark.parametrize("name", ["missing", "style.css"])
-def test_what_is_no_library_is_not_found(folder: Path, open_library: Open, name: str) -> None:
-    with pytest.raises(LibraryNotFound):
+@pytest.mark.parametrize(("name", "next_step"), [("missing", "Check the path"), ("style.css", "Name its folder")])
+def test_what_is_no_library_is_not_found(folder: Path, open_library: Open, name: str, next_step: str) -> None:
+    with pytest.raises(LibraryNotFound) as found:
         open_library(folder / name)
+    assert found.value.hint.startswith(next_step)
 
 
 def test_an_archive_that_is_none_is_corrupt(tmp_path: Path, open_library: Open) -> None:
