@@ -21,7 +21,7 @@ VERSIONS = {
     "markdown": "2",
     "office": "5",
     "pdf": "4",
-    "preformatted": "5",
+    "preformatted": "6",
     "rtf": "1",
     "structured": "1",
     "shared": "22",

@@ -36,6 +36,10 @@ _STATEMENT = re.compile(r"[.!?]['\")\]]?(?:\s+[^\Wa-z_]|\s*\Z)")
 _COMMAND = re.compile(r"(?:[$>%#]|/\*|\*/|//|--|</?[\w!?]|[{}\[\]|+])")
 _CODE_END = re.compile(r"[;{}\\]\Z")
 _WORD = re.compile(r"[^\W\d_]{2,}")
+# Where a sentence ends and another begins in the same line; not the dots of "[OPTION]... FILE".
+_NEXT_SENTENCE = re.compile(r"\w[.!?]['\")\]]?\s+[A-Z]")
+# A line of its own in the middle of a page of 72 to 80 columns, and not just further in: a title.
+_CENTRED_INDENT, _MIDDLE, _OFF_MIDDLE = 12, 37, 5
 # Prose in fixed width: half of the words in lines of prose, and enough of them to be more than a caption. Chosen, not
 # measured.
 _PROSE_SHARE = 0.5
@@ -154,9 +158,9 @@ class _Reading:
             if rest:
                 self.read(_Part(rest))
         elif not self._is_list(part) and not self._is_entry(part):
-            if _is_prose(part.lines):
+            if _is_prose(part.lines) and not (self.around is None and _is_record(part.lines)):
                 self._add(BlockKind.PARAGRAPH, _flowed(part.lines, self.words))
-            elif self.around is None and len(part.lines) == 1 and part.indent < _CODE_INDENT:
+            elif self.around is None and len(part.lines) == 1 and (part.indent < _CODE_INDENT or _is_centred(part)):
                 self._add(BlockKind.PARAGRAPH, part.text.strip())  # a title, a name, a date
             else:
                 self._code(part)
@@ -207,8 +211,10 @@ class _Reading:
             terms, body = [split.group(1)], (" " * (indent + split.end()) + rest, *body)
         if not body or heads > 6 or any(_indent(line) <= indent for line in body):
             return False
-        if any(len(line.strip()) > 78 or line.strip().endswith((".", ",")) for line in terms):
+        if any(len(line) > 78 or line.endswith((".", ",")) for line in map(str.strip, terms)):
             return False
+        if any(_CODE_END.search(line.strip()) or _NEXT_SENTENCE.search(line) for line in terms):
+            return False  # a block of a program; a paragraph whose first line hangs out
         inner = _Part(body)
         if not _is_prose(body[:2], shortest=2) and not _is_prose(body, shortest=2):
             return False
@@ -312,6 +318,18 @@ def _is_prose(lines: Sequence[str], shortest: int = 3) -> bool:
     return marks * 4 <= len(stripped) and columns * 3 <= len(stripped) and letters >= _LETTERS * len(text)
 
 
+def _is_record(lines: Sequence[str]) -> bool:
+    """Whether the lines are for themselves and no sentences: "Name: ..." above "Place: ...", or a program in words."""
+    said = _flowed(lines, frozenset())
+    return said.count("\n") > 1 and not _STATEMENT.search(said)
+
+
+def _is_centred(part: _Part) -> bool:
+    text = part.text.strip()
+    in_middle = abs(part.indent + len(text) / 2 - _MIDDLE) <= _OFF_MIDDLE
+    return part.indent >= _CENTRED_INDENT and in_middle and _is_prose((text,), shortest=1)
+
+
 def _flowed(lines: Sequence[str], words: frozenset[str]) -> str:
     """Lines as running text where they were wrapped, else line by line.
 
@@ -355,11 +373,11 @@ def read_plain(text: str, url: str) -> Document:
 def _title(beginning: Block, url: str) -> str:
     """The first line, where it can be a title; else the name of the file: "--continue::" says nothing to a reader.
 
-    A title has a letter, ends with no mark that leads on, fits in a line or two, and is not the term of an entry.
+    A title has a letter, ends with no mark that leads on, fits in a line or two, is no code and no term of an entry.
     """
     first = beginning.text.strip().split("\n")[0].strip()
     if (
-        beginning.kind is not BlockKind.TERM
+        beginning.kind not in (BlockKind.TERM, BlockKind.CODE)
         and len(first) <= _TITLE_CHARS
         and any(map(str.isalpha, first))
         and not first.endswith((":", ",", ";"))

@@ -8,7 +8,7 @@ from tests.cpu_time import cpu_at_most
 from pincite.domain.items import item_at
 from pincite.domain.page import BlockKind, Document, MarkKind
 from pincite.fetch.extractors import extract
-from pincite.fetch.extractors.preformatted import read_plain
+from pincite.fetch.extractors.preformatted import blocks_of_lines, read_plain
 
 RFC = """
 Network Working Group                                          A. Writer
@@ -310,3 +310,33 @@ def test_markup_that_holds_sentences_is_code() -> None:
     )
     document = in_pre(f"<job:Help>\n\n{fields}</job:Help>\n")
     assert [block.kind for block in document.blocks] == [BlockKind.CODE]
+
+
+def test_a_block_of_a_program_and_a_hanging_first_line_are_no_entries() -> None:
+    program = "update_hosts() {\n    local all known new\n    read the list of hosts\n}\n"
+    hanging = (
+        "The halyard is led through the mast. It ends at the second\n  winch from aft, where one person can haul it.\n"
+    )
+    assert [block.kind for block in blocks_of_lines(program)] == [BlockKind.CODE]
+    assert [block.kind for block in blocks_of_lines(hanging)] == [BlockKind.PARAGRAPH]
+    usage = "hoist [SAIL]... MAST\n    Hoist each of the sails on that mast, from aft.\n"
+    assert [block.kind for block in blocks_of_lines(usage)] == [BlockKind.TERM, BlockKind.DEFINITION]
+
+
+def test_lines_that_are_each_for_themselves_stay_lines() -> None:
+    record = "Boat: Gull of the north\nBuilt in: Vlissingen\nOwner: Harbour museum\nLicence: free to copy\n"
+    (block,) = read_plain(record, "local:x/boat").blocks
+    assert (block.kind, block.text) == (BlockKind.CODE, record.strip())
+    verse = "The gull flies out,\nthe gull comes home,\nand all are well.\n"
+    assert [block.kind for block in blocks_of_lines(verse)] == [BlockKind.PARAGRAPH]
+
+
+def test_a_title_in_the_middle_of_the_page_is_no_code() -> None:
+    text = f"{'Preamble':>40}\n\nThe harbour is open to all boats that pay their dues.\n\n        hoist --red\n"
+    kinds = [block.kind for block in blocks_of_lines(text)]
+    assert kinds == [BlockKind.PARAGRAPH, BlockKind.PARAGRAPH, BlockKind.CODE]
+
+
+@pytest.mark.parametrize("text", ["#!/bin/sh\nhoist the flag\n", "import http.server, gzip, time\nP={}\nx = f(P)\n"])
+def test_code_is_no_title(text: str) -> None:
+    assert read_plain(text, "local:boats/hoist").title == "hoist"
