@@ -305,6 +305,8 @@ def _excerpt_block(members: Sequence[tuple[int, Line]], number: int, document: D
     terms = [piece.text for piece in claims[0].evidence[0].context if piece.role is ContextRole.TERM]
     term = " › ".join(" ".join(text.split()) for text in terms)[:_TERM_CHARS]
     kind = _KINDS.get(claims[0].form) or _OF_BLOCK.get(block.kind, ExcerptKind.PROSE)
+    if kind is ExcerptKind.STEPS and (block.number or 1) != 1:
+        kind = ExcerptKind.LIST  # steps are counted from one where they are printed, and this is none of that number
     excerpt = Excerpt(kind, number, path, term, block.language if kind is ExcerptKind.CODE else "")
     indexes = [index for index, _ in members]
     if kind is ExcerptKind.TABLE:

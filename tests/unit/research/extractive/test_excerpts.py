@@ -307,6 +307,17 @@ async def test_one_step_of_several_opens_no_answer(bench: Any) -> None:
     assert [s.text.split()[0] for s in report.sentences()] == ["Before", "Saw", "Hang", "Wait"]
 
 
+async def test_steps_from_the_middle_of_a_procedure_get_no_other_number(bench: Any) -> None:
+    page = (
+        "# Owl boxes\n\nA box for owls:\n\n1. Saw the boards.\n\n2. Ask the farmer.\n\n## Barn\n\n"
+        "3. Hang the owl box high on the barn.\n\n4. Close the door of the barn behind the owl box.\n"
+    )
+    report = await bench({"https://owls.test/": page}).service().run(Task("How do I hang an owl box on the barn?"))
+    assert "> - Hang the owl box high on the barn." in report.markdown
+    assert "> - Close the door" in report.markdown
+    assert "1. Hang" not in report.markdown
+
+
 @pytest.mark.parametrize(
     ("text", "question", "answers"),
     [
