@@ -26,6 +26,8 @@ _MOST = 6
 _FIGURE = re.compile(r"(?<![\w.])[-+]?\d[\d.,]*\d|(?<![\w.])\d")
 # "Table 69.1", "Section 9.17": a name with its number, which is no value where the page has a caption or heading of it.
 _LABEL = re.compile(r"\b([^\W\d_]+ )(\d+(?:\.\d+)*)")
+# "4. You may not copy it": the number of a section or item, which states nothing.
+_NUMBERING = re.compile(r"\s*[(\[]?\d{1,3}(?:\.\d{1,3})*[.)\]]\s+(?=[^\W\d])")
 _UNIT = re.compile(r"(?:\s?%|\s?[A-Za-z°µ]{1,12})?")
 
 
@@ -64,7 +66,7 @@ def conflicts_between(checked: Sequence[VerifiedClaim], pages: Mapping[str, Read
 
 
 def _read(item: VerifiedClaim, pages: Mapping[str, ReadPage]) -> _Read:
-    terms = key_terms(item.claim.standing)
+    terms = key_terms(_NUMBERING.sub("", item.claim.standing, count=1))
     figures = frozenset(term for term in terms if any(character.isdigit() for character in term))
     return _Read(item, frozenset(terms) - figures, figures - _labels(item, pages))
 

@@ -45,6 +45,17 @@ async def test_the_number_of_a_table_is_no_value_that_pages_disagree_about(bench
     assert "69.1" in conflict.wording
 
 
+async def test_the_number_of_a_paragraph_is_no_value_that_pages_disagree_about(bench: Any) -> None:
+    said = "You may not copy or lend the pumps of the Halden works"
+    pages = {
+        "https://north.test/": f"# North\n\n(4) {said} except as agreed with the north.",
+        "https://south.test/": f"# South\n\n8.1. {said}, except as agreed with the south.",
+    }
+    report = await bench(pages).service().run(Task("May I copy or lend the pumps of the Halden works?"))
+    assert sum(said in claim.text for claim in report.claims) == 2
+    assert report.conflicts == ()
+
+
 async def test_a_copied_passage_is_one_source(bench: Any) -> None:
     same = "The Halden wind farm was opened in May and has a total output of 398 MW at full load, says its owner."
     pages = {f"https://{name}.test/": f"# {name}\n\n{name} writes. {same}" for name in ("one", "two", "three")}
