@@ -173,6 +173,8 @@ def _mixed(piece: str) -> float:
 START, END, UNKNOWN = "[CLS]", "[SEP]", "[UNK]"
 # As BERT's own tokenizer: a longer word is unknown as a whole.
 _MAX_WORD_CHARS = 100
+# "many", "know", "kept": of 119 public questions none has one that the six manuals they are about lack.
+_FREQUENT = 1_000
 # Words of a usual passage: how many passages a word of that frequency stands in.
 _PASSAGE_WORDS = 100
 _CJK = ((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F))
@@ -188,6 +190,11 @@ def vocabulary() -> dict[str, int]:
 def is_common_word(word: str) -> bool:
     """Whether the word stands whole in the vocabulary, as the some 20,000 most frequent words of English texts do."""
     return word.lower() in vocabulary()
+
+
+def is_frequent_word(word: str) -> bool:
+    """Whether the word is one of the thousand most frequent of English texts: few pages lack it for what they say."""
+    return 0 <= vocabulary().get(word.lower(), -1) - vocabulary()["the"] < _FREQUENT
 
 
 def expected_passages(word: str, passages: int) -> float:

@@ -105,6 +105,26 @@ async def test_a_question_in_another_language_is_told_so(made: Made, asking: Ask
         assert "perhaps the pages are in another language" in said(report)
 
 
+@pytest.mark.parametrize("question", ["Где стоит телескоп?", "Wann kommt Besuch?"])
+async def test_a_short_question_in_another_language_is_told_so(made: Made, asking: Asking, question: str) -> None:
+    async with asking(made({"one.md": "# Ferry\n\n" + LANGUAGES["en"] + "\n"})) as engine:
+        assert "perhaps the pages are in another language" in said(await engine.research(question))
+
+
+@pytest.mark.parametrize("question", ["How many minutes does the known ferry take?", "何分かかりますか"])
+async def test_what_a_page_lacks_by_chance_is_not_named(made: Made, asking: Asking, question: str) -> None:
+    async with asking(made({"en.md": LANGUAGES["en"] + "\n", "ja.md": LANGUAGES["ja"] + "\n"})) as engine:
+        report = await engine.research(question)
+        assert report.claims
+        assert "No page has" not in said(report)
+
+
+async def test_a_library_without_a_page_says_so(made: Made, asking: Asking) -> None:
+    async with asking(made({"photo.jpg": "", "start.sh": "echo\n"})) as engine:
+        report = await engine.research("When does the ferry leave?")
+        assert "The library holds no page that can be read." in said(report)
+
+
 async def test_words_that_no_page_has_are_named(made: Made, asking: Asking) -> None:
     async with asking(made({"one.md": "# Ferry\n\n" + LANGUAGES["en"] + "\n"})) as engine:
         report = await engine.research("When does the ferry to the island leave for Zanzibar?")

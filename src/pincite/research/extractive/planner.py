@@ -14,7 +14,7 @@ from pincite.research.extractive.parts import asked_for, item_of, sides_of, spli
 from pincite.research.state import open_sub_questions, query_key
 from pincite.text.abbreviations import other_form, other_names
 from pincite.text.pasted import searchable
-from pincite.text.tokens import is_stop, words
+from pincite.text.tokens import is_frequent_word, is_stop, words
 
 _URL: Final = re.compile(r"\bhttps?://\S+|\bwww\.\S+", re.IGNORECASE)
 _WORD_END: Final = re.compile(r"['’]\w{1,2}$")
@@ -199,12 +199,16 @@ def _notes(question: str, survey: Survey) -> tuple[str, ...]:
     if len(set(found)) > _LONG_QUESTION:
         notes.append("The question is long: shorter ones are answered better.")
     unknown = [word for word, passages in survey.frequencies if not passages]
-    if survey.passages and len(found) > _LEAST_WORDS and len(unknown) > len(survey.frequencies) / 2:
+    most = len(found) > _LEAST_WORDS and len(unknown) > len(survey.frequencies) / 2
+    if survey.frequencies and not survey.passages:
+        notes.append("The library holds no page that can be read.")
+    elif most or len(unknown) == len(survey.frequencies) >= _LEAST_WORDS:
         notes.append("Most words of the question are on no page; perhaps the pages are in another language.")
-    elif survey.passages:
+    else:
         # Of 202 answerable public questions 14 have such a word, of 32 others 13.
-        # Names of code that are missing are named in what is said of their part.
-        asked = [word for word in unknown if word in found and not is_identifier(word)]
+        # Names of code that are missing are named in what is said of their part; a sign of Chinese is no word.
+        named = (word for word in unknown if word in found and len(word) > 1)
+        asked = [word for word in named if not is_identifier(word) and not is_frequent_word(word)]
         notes += [f"No page has {' or '.join(f'“{word}”' for word in asked[:_MOST_UNKNOWN])}."] if asked else []
     return tuple(notes)
 
