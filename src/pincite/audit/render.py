@@ -55,12 +55,14 @@ def summary(audit: Audit) -> str:
         if outcome in counts and outcome is not AuditVerdict.NOT_A_CLAIM
     ]
     if audit.precision is not None:
-        lines.append(f"citation precision {audit.precision:.0%} ({audit.citations_checked} citations checked)")
+        lines.append(
+            f"citation precision {audit.precision:.0%} ({plural(audit.citations_checked, 'citation')} checked)"
+        )
     if audit.recall is not None:
         lines.append(f"citation recall {audit.recall:.0%} (claims carried by a page they cite)")
     unread = [r for r in audit.references if r.state is not ReferenceState.READ]
     if audit.references:
-        lines.append(f"{len(audit.references)} pages named, {len(audit.references) - len(unread)} read")
+        lines.append(f"{plural(len(audit.references), 'page')} named, {len(audit.references) - len(unread)} read")
     if audit.never_cited:
         lines.append("entries never cited: " + ", ".join(r.name for r in audit.never_cited))
     return "\n".join(lines)

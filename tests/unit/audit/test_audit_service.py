@@ -228,6 +228,14 @@ async def test_renderings_hold_every_finding() -> None:
     assert "citation precision 33%" in summary(audit)
 
 
+async def test_one_of_a_kind_is_counted_as_one() -> None:
+    audit = await audited(f"The park has an output of 412 MW [1].\n\n[1]: {PARK_URL}")
+    said = summary(audit)
+    assert "1 claim," in said
+    assert "(1 citation checked)" in said
+    assert "1 page named, 1 read" in said
+
+
 async def test_hostile_text_stays_text_in_html() -> None:
     audit = await audited(
         "The plant <script>alert(1)</script> opened in 2019 [1].\n\n[1]: https://x.com/<img onerror=1>"

@@ -96,8 +96,9 @@ def _render(result: "CheckResult") -> str:
     counts = result.counts
     lines = [
         (
-            f"{result.status}: {counts.quotes} quotes in {counts.documents} documents of {counts.snapshots} captures, "
-            f"{counts.sentences} sentences, {counts.claims} claims, {counts.references} references"
+            f"{result.status}: {plural(counts.quotes, 'quote')} in {plural(counts.documents, 'document')} of "
+            f"{plural(counts.snapshots, 'capture')}, {plural(counts.sentences, 'sentence')}, "
+            f"{plural(counts.claims, 'claim')}, {plural(counts.references, 'reference')}"
         )
     ]
     if result.proofs:
