@@ -1,7 +1,10 @@
 """The audit of anyone's report: parse, read the cited pages, judge every sentence, count."""
 
+import io
 import json
 import re
+import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -22,6 +25,10 @@ from pincite.ports import Judge
 # A report with its pictures; what is larger is no report. Chosen, not measured.
 _LARGEST_BYTES = 50_000_000
 _HTML = re.compile(r"^\s*(?:<!doctype html|<html|<head|<body|<article|<div|<h1|<p[ >])", re.IGNORECASE)
+# What the exports of our own reports call themselves, as a page and in a Word file.
+_OWN_PAGE = re.compile(r'<meta name="generator" content="Pincite">')
+_OWN_FILE, _FILE_ABOUT = b"<dc:creator>Pincite</dc:creator>", "docProps/core.xml"
+_HEAD_CHARS = 4_000
 # The text of a DOCX file or of HTML as Markdown.
 ToMarkdown = Callable[[bytes | str], str]
 
@@ -37,13 +44,14 @@ class ReportInput:
 def read_report(content: bytes | str, to_markdown: ToMarkdown | None = None) -> ReportInput:
     """The report's text whatever its form, told by its content.
 
-    Errors: InvalidInput (`too_large`, `not_text`, `docx`, `html`, `json`), ExtraNotInstalled.
+    Errors: InvalidInput (`too_large`, `not_text`, `docx`, `html`, `json`, `own_report`), ExtraNotInstalled.
     """
     if isinstance(content, bytes):
         if len(content) > _LARGEST_BYTES:
             raise InvalidInput("the report is larger than 50 MB", reason="too_large")
         # By what it is and not by a name: reports come without one, from a pipe or in a body.
         if content[:4] == b"PK\x03\x04":
+            _refuse_own(_OWN_FILE in _about(content))
             return _converted(content, to_markdown)
         if b"\0" in content[:2000]:
             raise InvalidInput(
@@ -56,7 +64,30 @@ def read_report(content: bytes | str, to_markdown: ToMarkdown | None = None) -> 
         found = _from_json(content)
         if found is not None:
             return found
-    return _converted(content, to_markdown) if _HTML.match(content) else ReportInput(content)
+    if not _HTML.match(content):
+        return ReportInput(content)
+    _refuse_own(_OWN_PAGE.search(content[:_HEAD_CHARS]) is not None)
+    return _converted(content, to_markdown)
+
+
+def _refuse_own(is_own: bool) -> None:
+    """Our pages and Word files show beside each sentence what it rests on: taken as text of a report, all is wrong."""
+    if is_own:
+        raise InvalidInput(
+            "this is a report of Pincite, laid out with its passages",
+            hint="Prove it as JSON, or audit it as Markdown: pincite runs export RUN -o report.json (or report.md), "
+            "then pincite check report.json (or pincite audit report.md).",
+            reason="own_report",
+        )
+
+
+def _about(content: bytes) -> bytes:
+    """What a Word file says of itself; nothing where it can't be read, which its reader tells better."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive, archive.open(_FILE_ABOUT) as stream:
+            return stream.read(_HEAD_CHARS)
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError, RuntimeError, NotImplementedError):
+        return b""
 
 
 def _decoded(content: bytes) -> str:

@@ -14,8 +14,12 @@ from pincite.audit.render import annotated_markdown
 from pincite.audit.service import AuditService
 from pincite.domain.errors import DeadLink, InvalidInput
 from pincite.domain.fetch import FetchRequest, FetchResult
+from pincite.exports.docx import DocxExporter
+from pincite.exports.html import HtmlExporter
 from pincite.fetch.extractors.reports import report_markdown
+from pincite.ports import Exporter
 from pincite.testing.judges import PageReader
+from pincite.testing.reports import sample_report
 
 WIND, BRIDGE, TRIAL = (
     "https://www.sarvik.org/wind",
@@ -131,6 +135,16 @@ def test_an_address_that_the_given_pages_do_not_have_is_not_called_dead() -> Non
     found = anyio.run(service.audit, f"{A} [1]. {C} [2].\n\nReferences\n[1] {WIND}\n[2] {TRIAL}\n")
     assert [reference.state for reference in found.references] == [ReferenceState.READ, ReferenceState.NOT_GIVEN]
     assert "could not check: could not check" not in annotated_markdown(found)
+
+
+@pytest.mark.parametrize("exporter", [HtmlExporter(), DocxExporter()], ids=["html", "docx"])
+def test_a_layout_of_ours_is_no_text_to_audit(exporter: Exporter) -> None:
+    """Its passages were taken for sentences that cite nothing."""
+    sample = sample_report()
+    exported = exporter.render(sample.report, sample.documents)
+    with pytest.raises(InvalidInput, match="laid out with its passages") as found:
+        anyio.run(AuditService(to_markdown=report_markdown).audit, exported)
+    assert "pincite check" in found.value.hint
 
 
 def test_html_is_read_whole_and_only_where_somebody_can() -> None:
