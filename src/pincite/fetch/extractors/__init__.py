@@ -16,7 +16,7 @@ from pincite.fetch.extractors.sniffing import Format, format_of
 
 VERSIONS = {
     "ebooks": "2",
-    "html": "22",
+    "html": "23",
     "mail": "3",
     "markdown": "2",
     "office": "5",

@@ -319,10 +319,12 @@ def _caret(said: str, last: str) -> tuple[str, str | None]:
 
 
 def is_permalink(anchor: HtmlElement) -> bool:
-    """Whether the anchor only points at the heading it stands in."""
+    """Whether the anchor only points at the heading it stands in, or from a name to its source (Sphinx)."""
     href = anchor.get("href") or ""
     if "#" not in href:
         return False
+    if len(anchor) == 1 and not (anchor.text or "").strip() and "viewcode-link" in (anchor[0].get("class") or ""):
+        return True
     if _PERMALINK_CLASSES.search(anchor.get("class") or ""):
         said = "".join(anchor.itertext()).strip()
         if said in _PERMALINKS or not any(char.isalnum() for char in said):

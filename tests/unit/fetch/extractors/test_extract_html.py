@@ -34,7 +34,9 @@ def test_a_heading_that_links_to_the_contents_is_kept() -> None:
 
 def test_definition_list_keeps_terms_with_their_definitions() -> None:
     document = manual(
-        "<dl><dt><code>work_mem</code> (integer)<a class=headerlink href='#w'>¶</a></dt><dd><p>Memory for sorts.</p>"
+        "<dl><dt><code>work_mem</code> (integer)<a class='reference internal' href='_modules/mem.html#w'>"
+        "<span class=viewcode-link><span class=pre>[source]</span></span></a><a class=headerlink href='#w'>¶</a></dt>"
+        "<dd><p>Memory for sorts.</p>"
         "<p>The default is 4 MB.</p><ul><li>hash tables</li></ul></dd><dt>wal_level</dt><dd>Decides.</dd></dl>"
     )
     assert kinds(document) == [
