@@ -82,6 +82,8 @@ class Composer:
         room = self._source_tokens if not manuscript.is_begun else round(self._source_tokens * _FURTHER_SHARE)
         began_s = anyio.current_time()
         chosen, room = await self._chosen(task, wanted, pages, asked, room, progress.seconds_left)
+        if chosen is None:
+            return
         shown: Sequence[Material] = ()
         while pages and asked:
             more = await anyio.to_thread.run_sync(manuscript.book.look, pages, asked, room, chosen)
@@ -113,10 +115,11 @@ class Composer:
         asked: Sequence[Asked],
         room: int,
         deadline_s: float | None,
-    ) -> tuple[tuple[Offer, ...], int]:
+    ) -> tuple[tuple[Offer, ...] | None, int]:
         """The passages that a model chose from what these pages begin with, best first, and the room left for them.
 
-        None where all of it may be shown anyway, and where no model chooses: then words decide.
+        Nothing where all of it may be shown anyway, and where no model chooses: then words decide. None where, at a
+        later look, it finds none of them of use: then what stands is the report.
         """
         offers = await anyio.to_thread.run_sync(self._manuscript.book.offers, pages, asked)
         if sum(offer.tokens for offer in offers) <= _LEAST_SHARE * room:
@@ -139,6 +142,8 @@ class Composer:
             made = await self._calls.ask(ModelRole.WRITER, prompt, ChosenPassages, deadline_s=deadline_s)
         except (ProviderError, RemoteError, BudgetExhausted):
             return (), room
+        if self._manuscript.is_begun and not made.passages:
+            return None, left
         picked = _picked(made.passages, offers)
         return picked, left if picked else room
 

@@ -60,7 +60,7 @@ def plain_line(text: str) -> str:
 def _kept(markup: re.Match[str]) -> str:
     """What stays of something that looks like markup: in a span of code elements (`<nat ipv6="yes"/>`), too."""
     if markup[0].startswith("`") and markup[0].strip("`"):
-        return " " if _LINKISH.search(markup[0]) else _MARKS.sub(" ", markup[0])
+        return " " if _LINKISH.search(markup[0]) else _LIKE_A_MARK.sub(" ", markup[0])
     name = _PLACEHOLDER.fullmatch(markup[0])
     return markup[0] if name is not None and name[1].lower() not in _HTML else " "
 

@@ -153,6 +153,18 @@ async def test_a_later_look_has_its_whole_room_for_what_is_chosen() -> None:
     assert "Room: 1,320 tokens." in last.ours
 
 
+async def test_a_later_look_at_pages_of_which_nothing_is_chosen_leaves_the_report_as_it_stands() -> None:
+    many = "\n\n".join(f"Anna Holm came from Quarrion, says letter {n} of her brother. " * 9 for n in range(200))
+    run = Small()
+    run.pages.update(PEOPLE)
+    run.pages["https://letters.test/all"] = f"# Letters about Anna Holm born\n\n{many}"
+    model = ScriptedModel({"planner": PLAN, "compose": [builder, birth], "choose": {"passages": []}})
+    await run.run(model, "Where was the builder of the Varden lighthouse born?", max_rounds=2, llm_source_tokens=4_000)
+    tasks = [seen.task for seen in model.seen if seen.task in ("choose", "compose")]
+    assert tasks[-1] == "choose"
+    assert tasks.count("compose") == 1
+
+
 async def test_parts_beyond_what_a_round_adds_are_said_to_be_left_out() -> None:
     def more(seen: Seen) -> Any:
         found: Any = [

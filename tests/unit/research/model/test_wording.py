@@ -107,6 +107,7 @@ def test_lines_lose_links_images_marks_and_tags() -> None:
         ("2 ** 3 is `2 ** 3` and a **b** c", "2 ** 3 is 2 ** 3 and a b c", "", ["2 ** 3"]),
         ("it gives `[2.0, 1.0]`, not `[1]`", "it gives [2.0, 1.0], not", "", ["[2.0, 1.0]"]),
         ("use `<nat ipv6='yes'/>`, no <b>bold</b>", "use <nat ipv6='yes'/>, no bold", "", ["<nat ipv6='yes'/>"]),
+        ("set `env['ENV']['PATH']` [2]", "set env['ENV']['PATH']", "", ["env['ENV']['PATH']"]),
         ("`run <dir>` and `<a href='https://x.test'>`", "run <dir> and", "", ["run <dir>"]),
         ("a `lonely mark and **half", "a lonely mark and **half", "", []),
         ("**" + "long " * 30 + ".** Short.", "long " * 29 + "long . Short.", "", []),
