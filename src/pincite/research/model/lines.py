@@ -44,6 +44,8 @@ MAX_CODE_LINES: Final = 40
 MAX_CODE_CHARS: Final = 2_400
 # With what a sentence ends, or the words before a list or a listing; and what may stand after that.
 _SENTENCE_ENDS: Final = frozenset(".!?:;…。！？：；؟।")
+# Fewer line breaks may part a heading from what it is set in front of.
+_ROWS: Final = 3
 _CLOSING: Final = " \n)]\"'”’»"
 # The name of lines that say where the next ones stand; nobody can cite them.
 _HEADING: Final = "#"
@@ -318,7 +320,7 @@ def _beginning(document: Document, span: Span) -> str:
 
 
 def _stating(document: Document, draft: Draft) -> float:
-    """The share of a passage's words in blocks that end as sentences do, in tables, and in code.
+    """The share of a passage's words in blocks that end as sentences do, in tables, in code, and in kept rows.
 
     What is left are names: the entries of an index, of a table of contents, of a menu.
     """
@@ -327,7 +329,9 @@ def _stating(document: Document, draft: Draft) -> float:
         block = document.blocks[at]
         size = len(block.text.split())
         everything += size
-        if block.kind in (BlockKind.TABLE, BlockKind.CODE) or block.text.rstrip(_CLOSING)[-1:] in _SENTENCE_ENDS:
+        # The options that a program lists, a row each, may be kept as a paragraph.
+        in_rows = block.kind in (BlockKind.TABLE, BlockKind.CODE) or block.text.count("\n") >= _ROWS
+        if in_rows or block.text.rstrip(_CLOSING)[-1:] in _SENTENCE_ENDS:
             said += size
     return said / max(everything, 1)
 

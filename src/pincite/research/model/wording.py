@@ -34,6 +34,10 @@ _ENTROPY_FROM: Final = 3.4
 # Keys of services have 16 characters and more.
 _SECRET_CHARS: Final = 16
 _LINKISH = re.compile(r"(?:[a-z][a-z0-9+.-]*://|\bwww\.|\bjavascript:|\bdata:[a-z]|\bmailto:)\S*", re.I)
+# What a manual tells one to type: this machine, and names that are kept for examples. Source: RFC 2606, RFC 6761.
+_LEADS_NOWHERE = re.compile(
+    r"https?://(?:localhost|127\.0\.0\.1|\[::1\]|(?:[\w-]+\.)*example(?:\.(?:com|net|org))?)(?=[:/`]|\Z)[^\s`]*", re.I
+)
 _HOST = re.compile(r"\b(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?:/\S*)?\b", re.I)
 _MARKS = re.compile(r"!?\[[^\]]*\]\s*[(\[][^)\]]*[)\]]?|\[\^?\d{1,4}\]:?|(?<!\w)\[\^?\w{1,12}\]:?")
 _MARKUP = re.compile(rf"(?<!`)`[^`\n]{{1,80}}`(?!`)|{_MARKS.pattern}|</?[a-zA-Z!][^<>]{{0,200}}>|`{{3,}}")
@@ -58,9 +62,13 @@ def plain_line(text: str) -> str:
 
 
 def _kept(markup: re.Match[str]) -> str:
-    """What stays of something that looks like markup: in a span of code elements (`<nat ipv6="yes"/>`), too."""
+    """What stays of something that looks like markup: in a span of code elements (`<nat ipv6="yes"/>`), too.
+
+    So do addresses there that lead nowhere; whether a page has them is an exact fact.
+    """
     if markup[0].startswith("`") and markup[0].strip("`"):
-        return " " if _LINKISH.search(markup[0]) else _LIKE_A_MARK.sub(" ", markup[0])
+        leads_out = _LINKISH.search(_LEADS_NOWHERE.sub("", markup[0]))
+        return " " if leads_out else _LIKE_A_MARK.sub(" ", markup[0])
     name = _PLACEHOLDER.fullmatch(markup[0])
     return markup[0] if name is not None and name[1].lower() not in _HTML else " "
 

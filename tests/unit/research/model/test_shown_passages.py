@@ -210,6 +210,13 @@ async def test_tables_of_contents_and_running_heads_are_not_offered() -> None:
     assert [offer.beginning[:20] for offer in offers] == ["The paint of the Var"]
 
 
+async def test_options_that_a_program_lists_in_rows_are_offered() -> None:
+    rows = "\n".join(f"-{n} <paint> paint the lighthouse in colour {n}" for n in "abcdef")
+    page = Document("small", "1", (Block(BlockKind.PARAGRAPH, rows),), title="Paint")
+    offers = SourceBook().offers(await pages_of(**{URL: page}), [Asked("Which options paint the lighthouse?")])
+    assert [offer.beginning[:10] for offer in offers] == ["-a <paint>"]
+
+
 async def test_what_follows_a_passage_unseen_has_an_end() -> None:
     near = "The paint of the Varden lighthouse is renewed every nine years, as its keepers write. " * 12
     page = f"# Varden\n\n## Paint\n\n{chr(10).join(f'{chr(10)}{near} Number {n}.' for n in range(400))}"
