@@ -24,6 +24,7 @@ EXAMPLES = (
     "postgresql-python-docs.vectors",
     "postgresql-python-docs.warc.gz",
 )
+MODEL_TESTS = ("test_model_client", "test_other_protocols")
 OF_THE_SYSTEM = {"pdf", "browser"}
 """Extras that are of no use without packages of the system: Pango, a Chromium."""
 
@@ -138,4 +139,20 @@ def test_every_extra_installs_from_the_built_wheel(wheel: Path, tmp_path: Path, 
     assert {name for name in wanted if not found[name].startswith("installed")} == set()
     missing = [text for text in found.values() if text.startswith("missing")]
     assert all(f"./{wheel.name}[" in text for text in missing), missing
+    shutil.rmtree(python.parents[1])
+
+
+@pytest.mark.long
+def test_the_lowest_versions_that_are_named_judge_urls_and_errors_alike(wheel: Path, tmp_path: Path) -> None:
+    uv, python, lowest = Path(sys.executable).parent / "uv", tmp_path / "venv.1" / "bin" / "python", tmp_path / "lowest"
+    resolve = f"{uv} pip compile --quiet --resolution lowest-direct --extra all --python {sys.executable}".split()
+    subprocess.run([*resolve, "--output-file", lowest, ROOT / "pyproject.toml"], check=True)
+    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, python.parents[1]], check=True)
+    install = f"{uv} pip install --quiet --python {python}".split()
+    subprocess.run([*install, "-r", lowest, "pytest", "pytest-asyncio", "pytest-timeout", "hypothesis"], check=True)
+    subprocess.run([*install, "--no-deps", wheel], check=True)
+    troubles = [f"tests/unit/llm/{name}.py::test_every_trouble_is_a_typed_error" for name in MODEL_TESTS]
+    tests = f"{python} -m pytest -q -p no:cacheprovider tests/conformance -m".split()
+    done = subprocess.run([*tests, "not long", *troubles], check=False, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-2000:]
     shutil.rmtree(python.parents[1])
