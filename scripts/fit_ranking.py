@@ -38,8 +38,8 @@ from pincite.fetch.extractors import BytesExtractor
 from pincite.library.local import LocalLibrary
 from pincite.ports import Embedder
 from pincite.ranking.answerable import evidence
-from pincite.ranking.likelihood import Features, logit, weights
 from pincite.ranking.ranker import PassageRanker, RankedPassage, Source
+from pincite.ranking.scores import Features, logit, weights
 from pincite.research.extractive.analyst import EXCERPTS
 from pincite.wiring.libraries import vectors_of
 

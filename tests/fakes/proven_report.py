@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from pincite.domain.budget import Coverage
 from pincite.domain.evidence import (
     ClaimType,
     EvidencePassage,
@@ -24,7 +25,6 @@ from pincite.domain.layout import (
     SentenceKind,
 )
 from pincite.domain.markdown import render_markdown
-from pincite.domain.metrics import Coverage
 from pincite.domain.page import Block, BlockKind, Document, Snapshot
 from pincite.domain.report import (
     Mode,

@@ -4,19 +4,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from pincite.domain.budget import Budget
+from pincite.domain.budget import Budget, Coverage
 from pincite.domain.codec import to_json
 from pincite.domain.events import EventType, Json, RunStatus
 from pincite.domain.evidence import ClaimType, VerdictStatus
 from pincite.domain.ids import claim_id, sha256_hex, snapshot_id
 from pincite.domain.layout import Section, Sentence, SentenceKind
 from pincite.domain.markdown import render_markdown
-from pincite.domain.metrics import Coverage
 from pincite.domain.page import Block, BlockKind, Document, Snapshot
 from pincite.domain.plan import Task
-from pincite.domain.printable import one_line
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence, Summary
+from pincite.domain.report_words import one_line
 from pincite.settings import load_settings
 from pincite.testing.reports import SampleReport, sample_report
 from pincite.wiring.parts import open_parts

@@ -27,13 +27,13 @@ from pincite.audit.printed import (
 )
 from pincite.audit.proofs import Proofs, ToProve, claim_problems, context_problems, record_problems, verdict_printed
 from pincite.audit.stored import Problem, ProblemKind, Reread, StoredPages, addresses, failed, unchecked
+from pincite.domain.budget import Coverage
 from pincite.domain.codec import from_json, short_utc_text, to_json
 from pincite.domain.errors import Internal, ParseError, SchemaMismatch
 from pincite.domain.events import Json
 from pincite.domain.evidence import RecordedJudgement
 from pincite.domain.frozen import dataclass
 from pincite.domain.layout import BlockForm, Section, SectionKind, Sentence, SentenceKind, code_in
-from pincite.domain.metrics import Coverage
 from pincite.domain.page import Document
 from pincite.domain.report import (
     DERIVED,

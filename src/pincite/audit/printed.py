@@ -5,13 +5,14 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from pincite.audit.stored import Problem, failed, unchecked
+from pincite.domain.budget import Coverage
 from pincite.domain.citation import normalize_citation
 from pincite.domain.evidence import Proof, Relation
 from pincite.domain.excerpts import Excerpts
 from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, Section, SectionKind, Sentence
 from pincite.domain.markdown import escape, lead_head, render_markdown, restyle
-from pincite.domain.metrics import Coverage
 from pincite.domain.page import BlockKind, Document, Snapshot
+from pincite.domain.page_markdown import CELL_SEPARATOR
 from pincite.domain.report import (
     ClaimMark,
     ConflictKind,
@@ -32,7 +33,6 @@ from pincite.domain.report_words import (
     open_points,
 )
 from pincite.domain.statements import LOW_CONFIDENCE_LABEL, ONE_SOURCE_MARK, UNRESOLVED_MARK
-from pincite.domain.tables import CELL_SEPARATOR
 from pincite.text.normalise import fold
 from pincite.urls.masking import mask_secrets
 from pincite.verification.facts import check_facts

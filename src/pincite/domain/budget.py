@@ -1,10 +1,10 @@
-"""Caps and counts of a run, and how long each tool may take.
+"""Caps and counts of a run, the figures of its report, and how long each tool may take.
 
 A spend is reserved before it happens and settled after (architecture, invariant 4).
 """
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import field, fields, replace
 from decimal import Decimal
 from typing import Final
 
@@ -71,10 +71,10 @@ class Budget:
 
     def first_exceeded(self, usage: Usage) -> str | None:
         """The name of the first cap that `usage` is above, or None when all hold."""
-        for field in fields(Usage):
-            cap = getattr(self, field.name)
-            if cap is not None and getattr(usage, field.name) > cap:
-                return field.name
+        for counted in fields(Usage):
+            cap = getattr(self, counted.name)
+            if cap is not None and getattr(usage, counted.name) > cap:
+                return counted.name
         return None
 
 
@@ -91,3 +91,42 @@ DEADLINES_S: Final[Mapping[str, float]] = {
     "audit_page": 30.0,  # one cited page of an audit or a recheck
     "judge": 10.0,  # judge_call, judge_connect, judge_answer: one question to a judge's endpoint
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many of the printed claims rest on several independent sources, and how many were wanted.
+
+    `wanted_share` is None when the run set no target; `below` names the claims that are marked because it was missed.
+    """
+
+    claims: int = 0
+    independent: int = 0
+    wanted_share: float | None = None
+    wanted_sources: int = 2
+    below: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """Counts of the run. `domain_diversity` = distinct registrable domains ÷ references.
+
+    `pages_discarded` counts, by reason, the pages that came and did not count as evidence.
+    """
+
+    duration_s: float = 0.0
+    searches: int = 0
+    pages_fetched: int = 0
+    pages_failed: int = 0
+    dead_links: int = 0
+    robots_disallowed: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: Decimal = Decimal(0)
+    sources_count: int = 0
+    domain_diversity: float = 0.0
+    cache_hits: int = 0
+    cache_misses: int = 0
+    claims_checked: int = 0
+    claims_total: int = 0
+    pages_discarded: Mapping[str, int] = field(default_factory=dict)

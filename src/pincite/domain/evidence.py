@@ -9,8 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from pincite.domain.frozen import dataclass
-from pincite.domain.quotes import Quote
-from pincite.domain.struck import STRUCK_SIGN, without_struck
+from pincite.domain.quotes import STRUCK_SIGN, Quote, without_struck
 
 
 class ClaimType(StrEnum):

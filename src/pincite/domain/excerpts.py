@@ -6,8 +6,7 @@ from datetime import datetime
 from pincite.domain.errors import QuoteMismatch
 from pincite.domain.frozen import dataclass
 from pincite.domain.page import BlockKind, Document
-from pincite.domain.quotes import QuoteRecord
-from pincite.domain.struck import united
+from pincite.domain.quotes import QuoteRecord, united
 
 # Characters kept on either side of a quote when a page is kept in excerpts.
 _WINDOW_CHARS = 160

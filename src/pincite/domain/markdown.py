@@ -27,7 +27,6 @@ from pincite.domain.layout import (
     names_in,
     styled,
 )
-from pincite.domain.printable import day, linkable, one_line, without_controls
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import PartStatus, Reference, Report, ReportConflict, ReportLead, ReportStatus
 from pincite.domain.report_words import (
@@ -43,12 +42,16 @@ from pincite.domain.report_words import (
     conflict_text,
     constraints_text,
     coverage_text,
+    day,
     labelled,
+    linkable,
     no_answer_text,
+    one_line,
     open_heading,
     open_points,
     partial_text,
     question_text,
+    without_controls,
 )
 
 CitationStyle = Literal["[n]", "[n](citation:n)"]

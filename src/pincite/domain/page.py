@@ -16,8 +16,7 @@ from pincite.domain.errors import QuoteMismatch
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import document_id
 from pincite.domain.items import Item
-from pincite.domain.quotes import CONTEXT_CHARS, Quote, QuoteRecord, seal_quote
-from pincite.domain.struck import with_struck, without_struck
+from pincite.domain.quotes import CONTEXT_CHARS, Quote, QuoteRecord, seal_quote, with_struck, without_struck
 
 BLOCK_SEPARATOR = "\n\n"
 # What `Snapshot.via` begins with where another installation shared the capture; its name follows.

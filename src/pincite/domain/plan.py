@@ -5,10 +5,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from pincite.domain.budget import Metrics
 from pincite.domain.evidence import Claim, VerifiedClaim
 from pincite.domain.frozen import dataclass
 from pincite.domain.library import Survey
-from pincite.domain.metrics import Metrics
 from pincite.domain.page import Document, Snapshot
 from pincite.domain.report import ConflictKind
 from pincite.domain.search import Constraints, Query, SearchResult

@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
+from pincite.domain.budget import Coverage, Metrics
 from pincite.domain.citation import Citation, cut_on_word, normalize_citation
 from pincite.domain.errors import Internal, NotFound
 from pincite.domain.evidence import (
@@ -25,7 +26,6 @@ from pincite.domain.evidence import (
 )
 from pincite.domain.frozen import dataclass
 from pincite.domain.layout import Section, Sentence, SentenceKind, broken_layout
-from pincite.domain.metrics import Coverage, Metrics
 from pincite.domain.search import Constraints
 from pincite.domain.statements import PARTIAL_MARK
 

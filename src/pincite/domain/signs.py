@@ -7,10 +7,9 @@ from dataclasses import replace
 from pincite.domain.evidence import Proof, VerdictStatus
 from pincite.domain.frozen import dataclass
 from pincite.domain.layout import Sentence, Styled, styled
-from pincite.domain.printable import day, one_line, without_controls
+from pincite.domain.quotes import STRUCK_SIGN
 from pincite.domain.report import ClaimMark, RejectedClaim, Report, ReportClaim
-from pincite.domain.report_words import labelled
-from pincite.domain.struck import STRUCK_SIGN
+from pincite.domain.report_words import day, labelled, one_line, without_controls
 
 # What stands between the name of a page and that of its site in a title.
 _BETWEEN_PIECES = re.compile(r"\s+[—–|·»-]\s+")

@@ -9,8 +9,8 @@ from urllib.parse import unquote, urlsplit
 
 from pincite.domain.events import Json
 from pincite.domain.page import Document
-from pincite.domain.printable import day, one_line
 from pincite.domain.report import Reference, Report
+from pincite.domain.report_words import day, one_line
 
 _DOI_HOSTS = frozenset({"doi.org", "dx.doi.org", "www.doi.org"})
 

@@ -14,7 +14,6 @@ from pincite.domain.evidence import Relation
 from pincite.domain.layout import Code, Grid, Laid, Listing, Paragraphs, Quotation, Run, Sentence, Styled, laid_out
 from pincite.domain.markdown import name_of
 from pincite.domain.page import Document
-from pincite.domain.printable import day, linkable, one_line
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import Reference, Report, ReportStatus
 from pincite.domain.report_words import (
@@ -30,7 +29,10 @@ from pincite.domain.report_words import (
     constraints_text,
     counts_text,
     coverage_text,
+    day,
+    linkable,
     no_answer_text,
+    one_line,
     open_heading,
     open_points,
     partial_text,

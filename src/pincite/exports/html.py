@@ -14,7 +14,6 @@ from pincite.domain.budget import usd_text
 from pincite.domain.evidence import CheckOutcome, ContextRole, Proof, Relation, VerdictStatus
 from pincite.domain.layout import Sentence, SentenceKind
 from pincite.domain.page import BlockKind, Document
-from pincite.domain.printable import day, linkable, one_line, without_controls
 from pincite.domain.reasons import plural, reason_text
 from pincite.domain.report import Reference, Report, ReportClaim, ReportConflict, ReportEvidence, ReportStatus
 from pincite.domain.report_words import (
@@ -31,12 +30,16 @@ from pincite.domain.report_words import (
     constraints_text,
     counts_text,
     coverage_text,
+    day,
+    linkable,
     no_answer_text,
+    one_line,
     open_heading,
     open_points,
     partial_text,
     question_text,
     sources_text,
+    without_controls,
 )
 from pincite.domain.signs import MARKS, PROOFS, VERDICTS, beyond_text, claim_proof, proofs_used, refusal, sentence_proof
 from pincite.exports.bibliography import site

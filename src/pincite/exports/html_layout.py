@@ -20,7 +20,7 @@ from pincite.domain.layout import (
     laid_out,
 )
 from pincite.domain.markdown import name_of
-from pincite.domain.printable import one_line
+from pincite.domain.report_words import one_line
 from pincite.domain.signs import PROOFS, place_of, styled_pieces
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from pincite.domain.markdown import CitationStyle, render_markdown
 from pincite.domain.page import Document
-from pincite.domain.printable import day, one_line
 from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence
+from pincite.domain.report_words import day, one_line
 from pincite.exports.codec import dump_report
 
 

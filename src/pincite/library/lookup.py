@@ -16,11 +16,10 @@ from pincite.library.schema import frequencies, passages_counted
 from pincite.library.vectors import PassageVectors
 from pincite.ranking.passages import passage_text
 from pincite.ranking.ranker import NEAR_WEIGHT, READ, dot
-from pincite.ranking.terms import index_terms, query_terms
+from pincite.ranking.scores import Rarity
 from pincite.ranking.vectors import KnownVectors
-from pincite.ranking.words import Rarity
 from pincite.text.sentences import Span, sentences
-from pincite.text.tokens import is_common_word, is_stop, words
+from pincite.text.tokens import index_terms, is_common_word, is_stop, query_terms, words
 from pincite.urls.parse import host_matches
 
 # As engines of the web give, so that local and other results weigh the same.

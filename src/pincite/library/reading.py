@@ -20,9 +20,9 @@ from pincite.domain.page import Document
 from pincite.library.records import RawPage
 from pincite.library.spelling import page_words
 from pincite.ranking.passages import KEY_BYTES, CutPassage, cut_passages, passage_text, vector_key
-from pincite.ranking.terms import index_terms
 from pincite.runtime.reader_process import MAX_REPLY_BYTES, PAGE_ERRORS
 from pincite.runtime.readers import ReaderPool
+from pincite.text.tokens import index_terms
 
 if TYPE_CHECKING:  # every reader process would pay for it
     from pincite.ports import Extractor

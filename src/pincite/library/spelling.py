@@ -12,10 +12,9 @@ from string import ascii_lowercase
 
 from pincite.domain.library import Survey
 from pincite.library.schema import frequencies, passages_counted
-from pincite.ranking.terms import index_terms, is_identifier
 from pincite.text.normalise import fold
 from pincite.text.similarity import nearest, typos_allowed
-from pincite.text.tokens import is_common_word, is_stop, words
+from pincite.text.tokens import index_terms, is_common_word, is_identifier, is_stop, words
 
 # Of three letters nearly every combination is a word or an abbreviation.
 MIN_LENGTH = 4

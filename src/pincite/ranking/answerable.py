@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from pincite.ranking.likelihood import Features, logit, weights
 from pincite.ranking.ranker import Ranking
+from pincite.ranking.scores import Features, logit, weights
 
 # Of the best passages; further down they say nothing about whether there is an answer.
 _LOOKED_AT: Final = 10

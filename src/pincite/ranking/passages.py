@@ -14,8 +14,8 @@ from typing import Final, Protocol
 from pincite.domain.frozen import dataclass
 from pincite.domain.library import PassageKind
 from pincite.domain.page import Block, BlockKind, Document
-from pincite.ranking.terms import index_terms
 from pincite.text.sentences import sentences
+from pincite.text.tokens import index_terms
 
 # An entry with fewer words is taken together with the next one: alone it has too little to be found by.
 LEAST_WORDS: Final = 40

@@ -16,13 +16,11 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.library import Survey
 from pincite.domain.page import Document
 from pincite.ports import Embedder, Reranker
-from pincite.ranking.likelihood import Features, Model, length_of, likelihood
 from pincite.ranking.passages import CutPassage, Draft, KnownPassages, context_text, cut_passages, passage_text
-from pincite.ranking.terms import index_terms, query_terms
+from pincite.ranking.scores import K1, Features, Model, Rarity, bm25, coverage, length_of, likelihood, weighted_terms
 from pincite.ranking.vectors import reader_of
-from pincite.ranking.words import K1, Rarity, bm25, coverage, weighted_terms
 from pincite.text.sentences import Span, sentences
-from pincite.text.tokens import expected_passages, plain_words, words
+from pincite.text.tokens import expected_passages, index_terms, plain_words, query_terms, words
 
 # So many passages are read by meaning: reading more costs more than it finds (docs/measurements.md).
 READ: Final = 50

@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from pincite.domain.budget import Coverage, Metrics
 from pincite.domain.citation import cut_on_word, normalize_citation
 from pincite.domain.evidence import Evidence, Proof, RecordedJudgement, Relation, VerdictStatus, VerifiedClaim
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import report_id
 from pincite.domain.layout import ReportBlock, Section, SectionKind, Sentence, SentenceKind, apart, code_in, names_in
 from pincite.domain.markdown import render_markdown
-from pincite.domain.metrics import Coverage, Metrics
 from pincite.domain.page import MarkKind
 from pincite.domain.plan import Conflict, Gap, Progress, ReadPage, ReportMetadata, Task
 from pincite.domain.report import (

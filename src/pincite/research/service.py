@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio.abc import TaskGroup
 
+from pincite.domain.budget import Metrics
 from pincite.domain.errors import Internal, InvalidTopic, PinciteError
 from pincite.domain.events import EventType, Json
 from pincite.domain.frozen import dataclass
-from pincite.domain.metrics import Metrics
 from pincite.domain.plan import Progress, ReportMetadata, Task
 from pincite.domain.report import Mode, Report
 from pincite.domain.search import SearchResult

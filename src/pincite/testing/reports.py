@@ -5,13 +5,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
+from pincite.domain.budget import Coverage, Metrics
 from pincite.domain.evidence import Check, CheckOutcome, ClaimType, Relation, VerdictStatus
 from pincite.domain.excerpts import Excerpts
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import claim_id, sha256_hex, snapshot_id
 from pincite.domain.layout import Section, SectionKind, Sentence, SentenceKind
 from pincite.domain.markdown import render_markdown
-from pincite.domain.metrics import Coverage, Metrics
 from pincite.domain.page import Block, BlockKind, Document, Snapshot
 from pincite.domain.report import (
     Mode,

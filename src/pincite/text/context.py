@@ -11,7 +11,7 @@ from typing import Final
 from pincite.domain.evidence import INSIDE, ContextPiece, ContextRole, EvidenceLine, EvidencePassage, arranged
 from pincite.domain.items import item_at
 from pincite.domain.page import BlockKind, Document, MarkKind
-from pincite.domain.tables import header_row_count, row_headers
+from pincite.domain.page_markdown import header_row_count, row_headers
 from pincite.text.sentences import Span, sentences
 from pincite.text.tokens import first_words, token_estimate
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from pincite.domain.evidence import ContextRole, EvidencePassage, arranged
 from pincite.domain.frozen import dataclass
-from pincite.domain.struck import with_struck
+from pincite.domain.quotes import with_struck
 from pincite.text.fragments import whole_words
 from pincite.text.normalise import Folded, fold
 from pincite.text.sentences import Span, sentences

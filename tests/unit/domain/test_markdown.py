@@ -13,10 +13,9 @@ from markdown_it.token import Token
 from tests.fakes.reports import HOSTILE, empty_report, report_stating
 
 from pincite.domain.markdown import escape, for_terminal, render_markdown, restyle
-from pincite.domain.printable import one_line
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import Report, ReportGap, ReportLead, ReportStatus
-from pincite.domain.report_words import ANSWER_HEADING
+from pincite.domain.report_words import ANSWER_HEADING, one_line
 from pincite.testing.reports import sample_report
 
 GOLDEN = Path(__file__).parent / "data"

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes.reports import HOSTILE, empty_report, report_stating
 
+from pincite.domain.budget import Metrics
 from pincite.domain.errors import InvalidInput, SchemaMismatch
-from pincite.domain.metrics import Metrics
 from pincite.domain.report import SCHEMA_VERSION
 from pincite.exports.codec import difference, dump, dump_report, load_report, parse, report_json
 from pincite.testing.reports import sample_report

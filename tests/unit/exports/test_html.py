@@ -16,8 +16,8 @@ from tests.fakes.reports import HOSTILE, empty_report, report_stating
 
 from pincite.domain.excerpts import excerpts_of
 from pincite.domain.page import Block, BlockKind, Document
-from pincite.domain.printable import without_controls
 from pincite.domain.report import Report, ReportEvidence, ReportStatus
+from pincite.domain.report_words import without_controls
 from pincite.exports.html import HtmlExporter
 from pincite.exports.passages import CONTEXT_CHARS, passage
 from pincite.testing.reports import sample_report

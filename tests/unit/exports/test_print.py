@@ -19,8 +19,8 @@ from lxml import etree
 from tests.fakes.reports import HOSTILE, empty_report, report_stating
 
 from pincite.domain.errors import ExtraNotInstalled, NotFound, PinciteError, PolicyRefusal
-from pincite.domain.printable import one_line
 from pincite.domain.report import Report
+from pincite.domain.report_words import one_line
 from pincite.exports.bibliography import BibtexExporter, CslJsonExporter, RisExporter, keys
 from pincite.exports.docx import DocxExporter
 from pincite.exports.pdf import PdfExporter, refuse

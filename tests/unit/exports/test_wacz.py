@@ -19,9 +19,9 @@ from tests.fakes.stored import large_report
 from warcio.archiveiterator import ArchiveIterator
 
 from pincite.audit.check import CheckStatus, check_report
+from pincite.domain.budget import Coverage
 from pincite.domain.errors import ArchiveCorrupt, LibraryNotFound, NotFound, StorageUnavailable
 from pincite.domain.events import Event, EventType
-from pincite.domain.metrics import Coverage
 from pincite.domain.page import Snapshot
 from pincite.domain.report import Summary
 from pincite.exports.bundle import Bundle

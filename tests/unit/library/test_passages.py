@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pincite.domain.library import PassageKind
 from pincite.domain.page import Block, BlockKind, Document
 from pincite.ranking.passages import MAX_WORDS, drafts
-from pincite.ranking.terms import index_terms, query_terms
+from pincite.text.tokens import index_terms, query_terms
 
 TEXTS = st.lists(
     st.tuples(

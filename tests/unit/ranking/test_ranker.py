@@ -12,8 +12,8 @@ from pincite.library.vectors import VectorFile
 from pincite.ranking.answerable import is_here, part_features, part_likelihood
 from pincite.ranking.passages import vector_key
 from pincite.ranking.ranker import SENTENCES_OF, PassageRanker, Ranking, Source, word_weights
+from pincite.ranking.scores import Rarity
 from pincite.ranking.vectors import KeptVectors
-from pincite.ranking.words import Rarity
 from pincite.text.tokens import plain_words
 
 PAGES = {

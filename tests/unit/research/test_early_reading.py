@@ -6,9 +6,8 @@ from typing import Any
 import anyio
 from tests.fakes.small_web import SmallWeb
 
-from pincite.domain.budget import Budget
+from pincite.domain.budget import Budget, Metrics
 from pincite.domain.fetch import FetchRequest, FetchResult
-from pincite.domain.metrics import Metrics
 from pincite.domain.plan import Gap, Progress, Task
 from pincite.domain.report import ReportStatus
 from pincite.domain.search import Constraints, Query, SearchResponse

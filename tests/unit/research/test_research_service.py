@@ -7,12 +7,11 @@ from typing import Any
 import anyio
 import pytest
 
-from pincite.domain.budget import Budget
+from pincite.domain.budget import Budget, Metrics
 from pincite.domain.errors import InvalidTopic, SearchProviderUnavailable
 from pincite.domain.events import EventType
 from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.layout import ExcerptKind
-from pincite.domain.metrics import Metrics
 from pincite.domain.plan import Progress, Task
 from pincite.domain.report import ReportStatus, broken_rules
 from pincite.domain.search import LeftOut, Query, SearchResponse

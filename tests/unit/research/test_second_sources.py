@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from pincite.audit.proofs import Proofs
+from pincite.domain.budget import Metrics
 from pincite.domain.evidence import JudgementLabel, Proof, Relation, evidence_sha256, named
 from pincite.domain.ids import statement_sha256
-from pincite.domain.metrics import Metrics
 from pincite.domain.plan import Task
 from pincite.domain.report import Report
 from pincite.ports import Judge

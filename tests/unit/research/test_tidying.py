@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
+from pincite.domain.budget import Coverage
 from pincite.domain.evidence import Claim, Verdict, VerdictStatus, VerifiedClaim
 from pincite.domain.layout import BlockForm, ReportBlock, Section, SectionKind, Sentence, SentenceKind, broken_layout
-from pincite.domain.metrics import Coverage
 from pincite.domain.plan import Conflict, ConflictSide
 from pincite.domain.report_words import coverage_text
 from pincite.research.tidying import conflicts_once, sections_once

@@ -10,7 +10,7 @@ from lxml.html import HtmlElement
 
 from pincite.domain.frozen import dataclass
 from pincite.domain.page import Block, BlockKind, CellSpan, Mark
-from pincite.domain.tables import CELL_SEPARATOR
+from pincite.domain.page_markdown import CELL_SEPARATOR
 
 # A wider table is a layout or a matrix, which nobody reads as text.
 MAX_COLUMNS = 200

@@ -12,13 +12,13 @@ from pincite.domain.plan import MOST_WORDS, Analysis, Gap, Progress, ReadPage, R
 from pincite.domain.report_words import NOT_SURELY_ALL
 from pincite.ranking.answerable import is_answered, is_here, is_near, part_likelihood
 from pincite.ranking.ranker import PassageRanker, RankedPassage, Ranking, Source, dot
-from pincite.ranking.terms import is_identifier
 from pincite.research.extractive.closing import conclusions_near, figures_near, limits_near, overview_of
 from pincite.research.extractive.comparisons import of_side
 from pincite.research.extractive.excerpts import Excerpt, claims_of, excerpts_of, stands_alone, with_direct
 from pincite.research.extractive.parts import sides_of
 from pincite.research.extractive.versions import version_labels
 from pincite.text.instructions import is_flagged
+from pincite.text.tokens import is_identifier
 from pincite.urls import registrable_domain
 
 # Excerpts of a question with one part. Six are what a reader takes in as one answer; further down they repeat it.

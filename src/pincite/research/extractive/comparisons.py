@@ -7,9 +7,9 @@ from typing import Final
 
 from pincite.domain.frozen import dataclass
 from pincite.domain.page import BlockKind
-from pincite.ranking.likelihood import length_of, likelihood
 from pincite.ranking.ranker import RankedPassage, Ranking
-from pincite.ranking.terms import index_terms, is_identifier, query_terms
+from pincite.ranking.scores import length_of, likelihood
+from pincite.text.tokens import index_terms, is_identifier, query_terms
 
 # What may be left out of a term (`--[no-]edit`), and what it is called with (`sorted(iterable)`, `-C <path>`).
 _LEFT_OUT: Final = re.compile(r"\[[^\[\]]*\]")

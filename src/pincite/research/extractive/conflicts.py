@@ -9,8 +9,8 @@ from pincite.domain.evidence import VerifiedClaim
 from pincite.domain.frozen import dataclass
 from pincite.domain.plan import Conflict, ConflictSide, ReadPage
 from pincite.domain.report import ConflictKind
-from pincite.ranking.terms import index_terms as key_terms
 from pincite.research.extractive.versions import Versions, independent_sources, versions_of
+from pincite.text.tokens import index_terms as key_terms
 
 _SAME_WORDS, _CONTAINED_WORDS = 0.6, 0.85
 # Of the words of the shorter claim: who denies a thing names it.

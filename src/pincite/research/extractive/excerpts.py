@@ -14,15 +14,14 @@ from pincite.domain.evidence import Claim, Evidence, NoteForm
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import claim_id
 from pincite.domain.page import QUOTED_NOTE, Block, BlockKind, Document, MarkKind
+from pincite.domain.page_markdown import header_row_count
 from pincite.domain.plan import ReadPage
-from pincite.domain.tables import header_row_count
 from pincite.ranking.passages import MAX_WORDS, word_count
 from pincite.ranking.ranker import RankedPassage
-from pincite.ranking.terms import index_terms
-from pincite.ranking.words import Rarity
+from pincite.ranking.scores import Rarity
 from pincite.text.context import antecedent_of, context_of
 from pincite.text.sentences import Span, sentences
-from pincite.text.tokens import first_words, words
+from pincite.text.tokens import first_words, index_terms, words
 from pincite.verification.claims import claim_type
 
 # The rows nearest to the question; the whole table is a click away.

@@ -3,9 +3,9 @@
 import re
 
 from pincite.domain.plan import SubQuestion
-from pincite.ranking.terms import index_terms as key_terms
-from pincite.ranking.terms import is_identifier
 from pincite.text.sentences import sentences
+from pincite.text.tokens import index_terms as key_terms
+from pincite.text.tokens import is_identifier
 
 # Each part is searched and answered by itself: a question of more is a list of questions, for a batch.
 MAX_PARTS = 8

@@ -9,12 +9,11 @@ from pincite.domain.library import Survey
 from pincite.domain.plan import Plan, Progress, SubQuestion, Task
 from pincite.domain.report_words import WORDS_ONLY
 from pincite.domain.search import Constraints, Query
-from pincite.ranking.terms import is_identifier
 from pincite.research.extractive.parts import asked_for, item_of, sides_of, split_question
 from pincite.research.state import open_sub_questions, query_key
 from pincite.text.abbreviations import other_form, other_names
 from pincite.text.pasted import searchable
-from pincite.text.tokens import is_frequent_word, is_stop, words
+from pincite.text.tokens import is_frequent_word, is_identifier, is_stop, words
 
 _URL: Final = re.compile(r"\bhttps?://\S+|\bwww\.\S+", re.IGNORECASE)
 _WORD_END: Final = re.compile(r"['’]\w{1,2}$")

@@ -9,18 +9,18 @@ from typing import Final
 from pincite.domain.evidence import ContextRole, NoteForm, VerifiedClaim
 from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, SectionKind
 from pincite.domain.page import BlockKind, Document
+from pincite.domain.page_markdown import CELL_SEPARATOR
 from pincite.domain.plan import Progress, ReportLength, ReportMetadata, SubQuestion, Task
 from pincite.domain.report import Mode, PartStatus, Report, ReportPart
 from pincite.domain.signs import title_pieces
-from pincite.domain.tables import CELL_SEPARATOR
 from pincite.ports import EventSink
-from pincite.ranking.terms import query_terms
 from pincite.research.assembly import Content, DraftedSection, Line, assemble, reference_numbers
 from pincite.research.extractive.closing import LEAST_SECTIONS, label_of, tells_figure
 from pincite.research.extractive.excerpts import marked_words, stands_alone, table_header
 from pincite.research.extractive.versions import version_labels
 from pincite.research.records import emit_section
 from pincite.text.sentences import Span
+from pincite.text.tokens import query_terms
 
 SECTION_BY_SECTION: Final = "Section by section"
 FROM_SOURCES: Final = "From the sources"

@@ -9,8 +9,8 @@ from typing import Final
 from pincite.domain.evidence import VerdictStatus, VerifiedClaim
 from pincite.domain.frozen import dataclass
 from pincite.domain.plan import ReadPage
-from pincite.domain.printable import without_controls
 from pincite.domain.report import RejectedClaim
+from pincite.domain.report_words import without_controls
 from pincite.domain.statements import in_cell
 from pincite.ports import Judge
 from pincite.research.assembly import Line

@@ -17,8 +17,8 @@ from pincite.domain.codec import short_utc_text, to_json
 from pincite.domain.errors import InvalidInput, NotFound, PinciteError, RunNotFound
 from pincite.domain.events import RunStatus
 from pincite.domain.fetch import FetchResult
-from pincite.domain.printable import one_line
 from pincite.domain.report import Report, ReportClaim
+from pincite.domain.report_words import one_line
 from pincite.domain.search import NOTHING_FOUND, SearchResponse
 from pincite.domain.signs import beyond_text, claim_proof, refusal
 from pincite.engine import Engine

@@ -12,9 +12,9 @@ from pincite.domain.errors import NotFound, PinciteError
 from pincite.domain.events import RunStatus
 from pincite.domain.evidence import CheckOutcome
 from pincite.domain.page import Snapshot
-from pincite.domain.printable import one_line
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Report, ReportClaim, ReportEvidence
+from pincite.domain.report_words import one_line
 from pincite.engine import Engine
 from pincite.exports.passages import parts_of, passage
 from pincite.surfaces.http import research

@@ -16,16 +16,19 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from pincite.domain import reasons
 from pincite.domain.budget import usd_text
 from pincite.domain.errors import NotFound, PinciteError
-from pincite.domain.printable import day, linkable, one_line, without_controls
 from pincite.domain.reasons import plural, reason_text
 from pincite.domain.report_words import (
     balance_text,
     conflict_text,
     coverage_text,
+    day,
+    linkable,
     no_answer_text,
+    one_line,
     open_points,
     partial_text,
     unsure_points,
+    without_controls,
 )
 from pincite.domain.signs import MARKS, VERDICTS, beyond_text, claim_proof, proofs_used, refusal
 from pincite.domain.version import VERSION

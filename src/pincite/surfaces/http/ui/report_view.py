@@ -13,11 +13,10 @@ from pincite.domain.errors import InvalidUrl
 from pincite.domain.evidence import Relation, VerdictStatus
 from pincite.domain.frozen import dataclass
 from pincite.domain.layout import Section, Sentence
-from pincite.domain.printable import day, one_line
 from pincite.domain.reasons import plural
 from pincite.domain.records import CallRecord
 from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence
-from pincite.domain.report_words import open_points, unsure_points
+from pincite.domain.report_words import day, one_line, open_points, unsure_points
 from pincite.domain.signs import VERDICTS
 from pincite.exports.html_layout import proof_html, section_html, styled_html
 from pincite.surfaces.http.ui import charts
