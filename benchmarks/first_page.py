@@ -17,7 +17,7 @@ from simulated_time import SimulatedClock, run
 from tests.fakes.engines import EngineTransport, FakeEngines, FakePage
 from tests.fakes.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb
 
-from pincite.apis.client import ApiSettings
+from pincite.apis import ApiSettings
 from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.plan import Task
 from pincite.domain.search import Query, SearchResponse

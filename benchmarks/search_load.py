@@ -37,7 +37,7 @@ from simulated_time import START, SimulatedClock, run
 from tests.fakes.engines import EngineServer, EngineTransport, FakeEngines, FakePage
 from tests.fakes.storage import MemoryCache
 
-from pincite.apis.client import ApiSettings
+from pincite.apis import ApiSettings
 from pincite.domain.errors import PinciteError
 from pincite.domain.search import Depth, Query, SearchResponse
 from pincite.runtime.limiter import BATCH, INTERACTIVE, MemoryLimiter

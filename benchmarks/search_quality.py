@@ -36,7 +36,7 @@ import beside_tests  # noqa: F401  # its import is its effect
 from tests.fakes.engines import EngineServer, FakeEngines, FakePage
 from tests.fakes.engines.pages import best_pages
 
-from pincite.apis.client import ApiSettings
+from pincite.apis import ApiSettings
 from pincite.domain.errors import PinciteError
 from pincite.domain.search import Constraints, Query
 from pincite.runtime.limiter import MemoryLimiter

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pincite.apis.client import ApiSettings
+from pincite.apis import ApiSettings
 from pincite.domain.codec import to_json
 from pincite.domain.errors import PinciteError
 from pincite.domain.search import Constraints, Query, SearchResponse

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import anyio.to_thread
 import pytest
 
-from pincite.apis.client import ApiSettings
+from pincite.apis import ApiSettings
 from pincite.domain.errors import (
     BlockedAddress,
     DeadLink,

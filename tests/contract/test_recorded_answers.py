@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from pincite.apis.client import ApiSettings
+from pincite.apis import ApiSettings
 from pincite.domain.search import Query, SearchResponse
 from pincite.search.provider import Surroundings
 from pincite.testing.clock import FrozenClock

@@ -12,7 +12,7 @@ from tests.fakes.engines import EngineServer, FakeEngines
 from tests.fakes.engines.fakes import NAMES
 from tests.fakes.engines.troubles import TROUBLES
 
-from pincite.apis.client import ApiSettings
+from pincite.apis import ApiSettings
 from pincite.domain.errors import (
     InvalidInput,
     InvalidSetting,

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from pincite import Query, SearchResponse
-from pincite.apis.client import ApiSettings
+from pincite.apis import ApiSettings
 from pincite.domain.search import SearchResult
 from pincite.runtime.limiter import Rate
 from pincite.search.catalogue import Price, ProviderCard

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from pincite import FetchRequest
-from pincite.apis.client import ApiSettings, rate_limited, wait_of
+from pincite.apis import ApiSettings, rate_limited, wait_of
 from pincite.domain.errors import ProviderBadReply
 from pincite.fetch.hosted import HostedScraper, HostedSurroundings, Scraped
 from pincite.urls.parse import ParsedUrl

@@ -18,7 +18,7 @@ from pincite.ports import Judge
 from pincite.text.context import points_back
 from pincite.text.normalise import fold
 from pincite.text.tokens import terms
-from pincite.verification.evidence import LIMIT, PageSearch, searched
+from pincite.verification.claims import LIMIT, PageSearch, searched
 from pincite.verification.facts import check_facts, is_title
 from pincite.verification.proof import Proven, Statement, prove
 from pincite.verification.quotes import locate, locate_near

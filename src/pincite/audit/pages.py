@@ -26,7 +26,7 @@ from pincite.domain.page import Document
 from pincite.ports import Fetch, WebArchive
 from pincite.urls.keys import address_key
 from pincite.urls.masking import mask_secrets
-from pincite.verification.evidence import given_page
+from pincite.verification.claims import given_page
 
 # Which of the given pages is the one that a reference names: by its address, its file name or its title.
 

@@ -34,7 +34,7 @@ from pincite.ports import Fetch, Judge
 from pincite.text.context import context_of, is_whole, passage_in_context, units_of
 from pincite.text.normalise import Folded, fold
 from pincite.urls.keys import address_key
-from pincite.verification.evidence import LIMIT, PageSearch
+from pincite.verification.claims import LIMIT, PageSearch
 from pincite.verification.proof import Proven, Statement, prove
 from pincite.verification.quotes import locate_folded, locate_near
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeGuard
 from urllib.parse import urlsplit
 
-from pincite.apis.client import without_requests
+from pincite.apis import without_requests
 from pincite.domain.errors import (
     InvalidSetting,
     NetworkError,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
-from pincite.apis.client import HOSTED, Answer, ApiClient, ApiSettings, bad_key, out_of_credit, rate_limited, wait_of
+from pincite.apis import HOSTED, Answer, ApiClient, ApiSettings, bad_key, out_of_credit, rate_limited, wait_of
 from pincite.domain.errors import InvalidUrl, NetworkError, PageBlocked, PinciteError, ProviderBadReply, TooLarge
 from pincite.domain.fetch import FetchRequest
 from pincite.domain.frozen import dataclass

@@ -23,10 +23,9 @@ from pincite.domain.errors import (
 from pincite.domain.fetch import FetchRequest, FetchResult, Hosted, Render
 from pincite.domain.given import check_request
 from pincite.domain.page import Document, Kept, Snapshot
-from pincite.fetch.captures import GIVEN, merged_canonical
+from pincite.fetch.captures import GIVEN, LARGE_BYTES, ReadPage, merged_canonical, result_of
 from pincite.fetch.page_cache import TURN_S, UNKNOWN_PAGE, CachedPage, PageCache, conditional, time_to_live
 from pincite.fetch.page_failures import DocumentGate, failure_of, needs_rendering
-from pincite.fetch.results import LARGE_BYTES, ReadPage, result_of
 from pincite.ports import Clock, DocumentStore, Extractor, FetchBackend, SnapshotStore
 from pincite.runtime.concurrency import SingleFlight
 from pincite.runtime.recovery import another_may_help, may_serve_stale

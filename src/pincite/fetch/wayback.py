@@ -8,7 +8,7 @@ import json
 from datetime import UTC, datetime
 from urllib.parse import quote
 
-from pincite.apis.client import Answer, ApiClient, ApiSettings, rate_limited, wait_of, wrong_shape
+from pincite.apis import Answer, ApiClient, ApiSettings, rate_limited, wait_of, wrong_shape
 from pincite.domain.citation import ArchivedCopy
 from pincite.domain.errors import PageBlocked, ProviderBadReply, RateLimited
 from pincite.ports import Clock

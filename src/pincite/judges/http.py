@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import anyio
 
-from pincite.apis.client import ApiClient, ApiSettings, Bounds
+from pincite.apis import ApiClient, ApiSettings, Bounds
 from pincite.domain.budget import DEADLINES_S
 from pincite.domain.errors import (
     InvalidSetting,

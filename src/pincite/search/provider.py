@@ -1,6 +1,6 @@
 """What the adapters of provider APIs have in common: client, clock, URL policy, the record of raw answers, errors.
 
-What engines say instead of an answer is in `apis.client`; what their rows become in `results`.
+What engines say instead of an answer is in `apis`; what their rows become in `results`.
 """
 
 from abc import ABC, abstractmethod
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import anyio
 
-from pincite.apis.client import (
+from pincite.apis import (
     Answer,
     ApiClient,
     ApiSettings,

@@ -10,7 +10,7 @@ from decimal import Decimal, InvalidOperation
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from pincite.apis.client import number
+from pincite.apis import number
 from pincite.domain.citation import cut_on_word
 from pincite.domain.errors import InvalidUrl, PolicyRefusal
 from pincite.domain.frozen import dataclass

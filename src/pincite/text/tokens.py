@@ -1,4 +1,7 @@
-"""Words with offsets, stems, search terms, index terms of pages and questions, and an estimate of model tokens."""
+"""Words with offsets, stems, search terms, index terms of pages and questions, and an estimate of model tokens.
+
+Both pages and questions go through the same functions.
+"""
 
 import re
 import string

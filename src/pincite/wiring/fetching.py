@@ -205,7 +205,7 @@ class _Network:
         )
 
     def scraper(self, name: str) -> FetchBackend:
-        from pincite.apis.client import ApiSettings
+        from pincite.apis import ApiSettings
         from pincite.fetch.hosted import HostedSurroundings
 
         key = getattr(self._settings, f"{name}_api_key", None)

@@ -186,7 +186,7 @@ def search_weights(settings: Settings) -> dict[str, float]:
 
 def provider(name: str, key: str | None, settings: Settings, around: "Surroundings") -> SearchProvider:
     """The adapter of one search engine for one key. Errors: as `accounts`."""
-    from pincite.apis.client import ApiSettings
+    from pincite.apis import ApiSettings
     from pincite.search.provider import Batched
 
     card = _card(name)

@@ -13,7 +13,7 @@ from tests.fakes.small_web import document_of
 from tests.fakes.storage import MemoryCache
 
 import pincite
-from pincite.apis.client import ApiSettings
+from pincite.apis import ApiSettings
 from pincite.domain.events import Json
 from pincite.domain.evidence import EvidenceLine, JudgeCase, JudgementLabel
 from pincite.domain.fetch import FetchRequest

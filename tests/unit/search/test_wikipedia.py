@@ -3,7 +3,7 @@
 import httpx2
 from tests.unit.search.scripted import NOW, Scripted, service
 
-from pincite.apis.client import ApiSettings
+from pincite.apis import ApiSettings
 from pincite.domain.errors import RateLimited
 from pincite.domain.search import Constraints, Query, SearchResponse
 from pincite.search.catalogue import CATALOGUE

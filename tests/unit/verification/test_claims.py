@@ -9,8 +9,7 @@ import pincite
 from pincite.domain.evidence import CheckOutcome, JudgementLabel, Proof, Relation, VerdictStatus
 from pincite.engine import Engine
 from pincite.testing.judges import LabelJudge
-from pincite.verification.claims import check_claim_with
-from pincite.verification.evidence import PageSearch, given_page, searched
+from pincite.verification.claims import PageSearch, check_claim_with, given_page, searched
 
 PAGE = (
     "The Havel Wind Park opened in March 2019 near the village of Rhinow. Its turbines make 398 MW, which is enough "

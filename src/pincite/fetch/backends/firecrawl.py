@@ -5,7 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from pincite.apis.client import Answer, ApiSettings, number, rate_limited, wait_of
+from pincite.apis import Answer, ApiSettings, number, rate_limited, wait_of
 from pincite.domain.errors import (
     DeadLink,
     DnsError,

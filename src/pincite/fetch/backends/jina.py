@@ -4,7 +4,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from pincite.apis.client import Answer, ApiSettings, number
+from pincite.apis import Answer, ApiSettings, number
 from pincite.domain.errors import DeadLink, EmptyContent, PageBlocked, PinciteError, ProviderBadReply
 from pincite.domain.fetch import FetchRequest
 from pincite.domain.version import PRODUCT_TOKEN

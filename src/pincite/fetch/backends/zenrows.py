@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from pincite.apis.client import Answer, bad_key, out_of_credit
+from pincite.apis import Answer, bad_key, out_of_credit
 from pincite.domain.errors import DeadLink, PageBlocked, PinciteError, Timeout
 from pincite.domain.fetch import FetchRequest, Render
 from pincite.fetch.hosted import HostedScraper, Scraped

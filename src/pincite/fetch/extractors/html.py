@@ -13,9 +13,9 @@ from pincite.fetch.extractors import VERSIONS
 from pincite.fetch.extractors.blocks import BlockWalk, Found, blocks_of
 from pincite.fetch.extractors.documentation import content_region, is_documentation
 from pincite.fetch.extractors.dom import Page, body_of, parse, remove, size_of
-from pincite.fetch.extractors.drawn_formulas import settle_formulas
 from pincite.fetch.extractors.embedded import data_chars, embedded_text
 from pincite.fetch.extractors.features import BlockFeatures
+from pincite.fetch.extractors.formulas import settle_formulas
 from pincite.fetch.extractors.hidden import NEVER_TEXT, drop_unseen
 from pincite.fetch.extractors.items import PageItems
 from pincite.fetch.extractors.languages import language_of

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pincite.apis.client import Answer, ApiSettings, bad_key, number, out_of_credit, rate_limited
+from pincite.apis import Answer, ApiSettings, bad_key, number, out_of_credit, rate_limited
 from pincite.domain.errors import PinciteError, ProviderAuth
 from pincite.domain.search import Query, SearchResponse, Topic
 from pincite.search.catalogue import CATALOGUE

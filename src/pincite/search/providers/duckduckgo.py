@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import anyio
 
-from pincite.apis.client import Answer, ApiSettings
+from pincite.apis import Answer, ApiSettings
 from pincite.domain.errors import ProviderBadReply
 from pincite.domain.frozen import dataclass
 from pincite.domain.search import Query, SearchResponse

@@ -5,7 +5,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, ClassVar
 
-from pincite.apis.client import Answer, ApiSettings, out_of_credit, wrong_shape
+from pincite.apis import Answer, ApiSettings, out_of_credit, wrong_shape
 from pincite.domain.errors import PinciteError, ProviderBadReply, Timeout
 from pincite.domain.search import Query, SearchResponse, Topic
 from pincite.search.catalogue import CATALOGUE

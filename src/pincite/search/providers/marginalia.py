@@ -6,7 +6,7 @@ commercial key was bought, so `--source auto` asks it only where a key is set.
 
 from typing import ClassVar
 
-from pincite.apis.client import ApiSettings
+from pincite.apis import ApiSettings
 from pincite.domain.search import Query, SearchResponse
 from pincite.search.catalogue import CATALOGUE
 from pincite.search.provider import ApiProvider, Surroundings, checked

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from pincite.apis.client import Answer, ApiSettings
+from pincite.apis import Answer, ApiSettings
 from pincite.domain.errors import InvalidSetting, PinciteError, SearchProviderUnavailable
 from pincite.domain.search import Query, SearchResponse, Topic
 from pincite.search.catalogue import CATALOGUE

@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Any, ClassVar
 
-from pincite.apis.client import ApiSettings
+from pincite.apis import ApiSettings
 from pincite.domain.search import Depth, Query, SearchResponse, Topic
 from pincite.search.catalogue import CATALOGUE
 from pincite.search.provider import ApiProvider, Surroundings, checked, key_of

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 from urllib.parse import quote, urlsplit
 
-from pincite.apis.client import Answer, ApiClient, ApiSettings, rate_limited, wrong_shape
+from pincite.apis import Answer, ApiClient, ApiSettings, rate_limited, wrong_shape
 from pincite.domain.errors import PinciteError
 from pincite.domain.search import Constraints, Query, SearchResponse
 from pincite.search.catalogue import CATALOGUE

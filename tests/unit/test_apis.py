@@ -4,7 +4,7 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
-from pincite.apis.client import Answer, translate
+from pincite.apis import Answer, translate
 from pincite.domain.errors import PinciteError, ProviderBadReply, TlsError
 
 

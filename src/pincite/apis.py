@@ -1,4 +1,7 @@
-"""The HTTP client of services with an account: an operator's origin, trusted exactly. Pages never go through it."""
+"""Calls to services that the operator has an account at: search engines and hosted scrapers. Never to pages.
+
+Their origin is the operator's: trusted exactly.
+"""
 
 import errno
 import json

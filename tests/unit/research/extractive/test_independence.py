@@ -1,4 +1,4 @@
-from pincite.research.independence import Backing, groups, independent_count
+from pincite.research.extractive.versions import Backing, groups, independent_count
 
 STORY = (
     "The Havel wind park was shut down on Monday after a fire in one of its turbines, the operator said. No one was "
