@@ -17,10 +17,10 @@ from pathlib import Path
 import anyio
 
 from pincite.runtime.system import SystemClock
-from pincite.storage.database import Transaction
 from pincite.storage.retention import expire
 from pincite.storage.schema import runs
 from pincite.storage.service import open_storage
+from pincite.storage.transactions import Transaction
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.many_runs import put_ended_runs

@@ -4,7 +4,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from pincite.domain.ids import sha256_hex
-from pincite.storage.database import Transaction
 from pincite.storage.schema import (
     DIMENSIONS,
     blobs,
@@ -19,6 +18,7 @@ from pincite.storage.schema import (
     runs,
     snapshots,
 )
+from pincite.storage.transactions import Transaction
 
 CALLS, EVENTS, CLAIMS, PAGES = 12, 30, 8, 6
 _COMMON = 50

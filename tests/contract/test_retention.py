@@ -13,10 +13,10 @@ from pincite.domain.events import RunStatus
 from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.page import Block, BlockKind, Document, Kept, Snapshot
 from pincite.domain.records import RunRecord
-from pincite.storage.database import Transaction
 from pincite.storage.retention import delete_snapshots
 from pincite.storage.schema import blobs, run_snapshots
 from pincite.storage.service import ScopedStorage, open_storage
+from pincite.storage.transactions import Transaction
 from pincite.testing.clock import FrozenClock
 from pincite.urls.policy import Retention
 

@@ -18,9 +18,10 @@ from sqlalchemy import bindparam
 from pincite.domain.errors import RunFenced
 from pincite.domain.events import Event, EventType, Json
 from pincite.ports import Clock
-from pincite.storage.database import PREPARED, Database, Transaction
+from pincite.storage.database import Database
 from pincite.storage.evidence import read_events
 from pincite.storage.schema import events, runs
+from pincite.storage.transactions import PREPARED, Transaction
 
 # Endings of the names of data that differ between two executions of the same thing.
 _PASSING: Final = ("_ms", "_s", "_at")

@@ -12,7 +12,7 @@ from pincite.domain.events import RunStatus
 from pincite.domain.records import PlannedCall, SettledCall
 from pincite.ports import Clock
 from pincite.runtime.ledger import UNKNOWN_OUTCOME
-from pincite.storage.database import PREPARED, Database, Transaction
+from pincite.storage.database import Database, Scoped, reads, writes
 from pincite.storage.schema import (
     DIMENSIONS,
     calls,
@@ -23,7 +23,7 @@ from pincite.storage.schema import (
     usage_of,
     usage_values,
 )
-from pincite.storage.scoped import Scoped, reads, writes
+from pincite.storage.transactions import PREPARED, Transaction
 
 RESERVED, OK, ERROR, RETRY, INTERRUPTED, REFUSED = "reserved", "ok", "error", "retry", "interrupted", "refused"
 _CAP_NAMES = {"cost_nanousd": "cost_usd"}

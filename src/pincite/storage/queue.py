@@ -13,8 +13,9 @@ from pincite.domain.events import RunStatus
 from pincite.domain.frozen import dataclass
 from pincite.domain.records import Offer, QueueCounts
 from pincite.runtime.lease import is_gone
-from pincite.storage.database import AcrossScopes, Database, Transaction
+from pincite.storage.database import Database
 from pincite.storage.schema import calls, runs
+from pincite.storage.transactions import AcrossScopes, Transaction
 
 _ALL: Final = AcrossScopes()
 # Doubled with each death, so that a run that may kill its workers does not kill them all at once.

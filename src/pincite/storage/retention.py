@@ -18,7 +18,7 @@ from pincite.domain.events import RunStatus
 from pincite.domain.excerpts import excerpts_of
 from pincite.domain.page import Kept
 from pincite.ports import Clock
-from pincite.storage.database import Database, Transaction
+from pincite.storage.database import Database
 from pincite.storage.evidence import DROPPED, read_document, snapshot_of, unpacked
 from pincite.storage.pages import put_excerpts
 from pincite.storage.schema import (
@@ -37,6 +37,7 @@ from pincite.storage.schema import (
     snapshots,
     tool_log,
 )
+from pincite.storage.transactions import Transaction
 from pincite.urls.policy import Retention
 
 # All that names a run but the log of calls, which has its own term. The run's own row goes last: what refers to it is

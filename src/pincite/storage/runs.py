@@ -17,7 +17,7 @@ from pincite.domain.report import Report
 from pincite.domain.search import ProviderAttempt
 from pincite.runtime.lease import is_gone
 from pincite.storage import retention
-from pincite.storage.database import Transaction
+from pincite.storage.database import Scoped, reads, writes
 from pincite.storage.evidence import find_report, read_events, record_of
 from pincite.storage.queue import redelivery_of
 from pincite.storage.schema import (
@@ -33,7 +33,7 @@ from pincite.storage.schema import (
     usage_of,
     usd,
 )
-from pincite.storage.scoped import Scoped, reads, writes
+from pincite.storage.transactions import Transaction
 
 ACTIVE: Final = (RunStatus.QUEUED, RunStatus.RUNNING)
 # A run that nobody owns and any worker may be offered.

@@ -14,9 +14,9 @@ from pincite.domain.events import RunStatus
 from pincite.domain.ids import sha256_hex
 from pincite.domain.records import ApiKey, Webhook
 from pincite.ports import Clock
-from pincite.storage.database import AcrossScopes, Database, Transaction
+from pincite.storage.database import Database, Scoped, reads, writes
 from pincite.storage.schema import api_keys, nano_usd, request_keys, runs, server_secrets, spendings, usd, webhooks
-from pincite.storage.scoped import Scoped, reads, writes
+from pincite.storage.transactions import AcrossScopes, Transaction
 
 # Who repeats a request does so within minutes or days; Stripe keeps its keys for one day at least.
 KEYS_KEPT: Final = timedelta(days=7)

@@ -17,7 +17,7 @@ from pincite.runtime.ledger import RunLedger, open_ledger
 from pincite.storage import retention
 from pincite.storage.cache import TableCache
 from pincite.storage.connections import WAIT_S
-from pincite.storage.database import Database, Transaction, open_database
+from pincite.storage.database import Database, Scoped, open_database, reads, writes
 from pincite.storage.events import SqlEvents, open_events
 from pincite.storage.home_files import DATABASE_NAME
 from pincite.storage.ledger import SqlCallStore
@@ -27,8 +27,8 @@ from pincite.storage.queue import SqlRunQueue
 from pincite.storage.retention import in_small_steps
 from pincite.storage.runs import SqlRunStore
 from pincite.storage.schema import run_snapshots
-from pincite.storage.scoped import Scoped, reads, writes
 from pincite.storage.tables import TextStatements
+from pincite.storage.transactions import Transaction
 from pincite.urls.policy import Retention
 
 if TYPE_CHECKING:

@@ -383,6 +383,6 @@ async def open_parts(
 
 
 def _report_markdown(report: bytes | str) -> str:
-    from pincite.fetch.extractors.reports import report_markdown
+    from pincite.fetch.extractors.office import report_markdown
 
     return report_markdown(report)

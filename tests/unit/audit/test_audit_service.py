@@ -13,7 +13,7 @@ from pincite.audit.service import AuditService
 from pincite.domain.errors import DeadLink, InvalidInput, ModelUnavailable
 from pincite.domain.evidence import JudgeCase, Judgement, JudgementLabel, Proof
 from pincite.domain.fetch import FetchRequest, FetchResult
-from pincite.fetch.extractors.reports import report_markdown
+from pincite.fetch.extractors.office import report_markdown
 from pincite.ports import Judge
 from pincite.testing.judges import LabelJudge, PageReader
 

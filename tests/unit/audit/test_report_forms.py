@@ -16,7 +16,7 @@ from pincite.domain.errors import DeadLink, InvalidInput
 from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.exports.docx import DocxExporter
 from pincite.exports.html import HtmlExporter
-from pincite.fetch.extractors.reports import report_markdown
+from pincite.fetch.extractors.office import report_markdown
 from pincite.ports import Exporter
 from pincite.testing.judges import PageReader
 from pincite.testing.reports import sample_report

@@ -15,10 +15,10 @@ from pincite.domain.budget import Budget
 from pincite.domain.events import RunStatus
 from pincite.domain.records import RunRecord
 from pincite.storage import retention
-from pincite.storage.database import Transaction
 from pincite.storage.retention import STEP, expire
 from pincite.storage.schema import blobs, calls, documents, events, metadata, run_snapshots, runs, snapshots
 from pincite.storage.service import Storage, open_storage
+from pincite.storage.transactions import Transaction
 from pincite.testing.clock import FrozenClock
 
 SCOPE = "alice"

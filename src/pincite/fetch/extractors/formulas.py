@@ -8,8 +8,8 @@ beside it (MathML for screen readers), in the picture's alternative text (TeX), 
 `settle_formulas` has each formula read once.
 
 Source: MathML Core §3 (presentation elements); UnicodeMath for the one-line forms; MediaWiki's Math extension
-(`mwe-math-*`), MathJax 2 (`MathJax*` before `script type=math/tex`), Sphinx's imgmath, Doxygen, WordPress, Moodle (class
-names of pictures of formulas); KaTeX (`katex-html`).
+(`mwe-math-*`), MathJax 2 (`MathJax*` before `script type=math/tex`), Sphinx's imgmath, Doxygen, WordPress, Moodle
+(class names of pictures of formulas); KaTeX (`katex-html`).
 """
 
 import re

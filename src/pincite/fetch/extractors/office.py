@@ -1,4 +1,4 @@
-"""DOCX, XLSX and PPTX to a Document. Needs the `office` extra."""
+"""DOCX, XLSX and PPTX to a Document, with the `office` extra; a report in DOCX or HTML to Markdown."""
 
 import io
 import re
@@ -11,8 +11,9 @@ from typing import Any
 
 from pincite.domain.errors import EmptyContent, ExtraNotInstalled, ParseError, TooLarge
 from pincite.domain.page import Block, BlockKind, Document
-from pincite.fetch.extractors import VERSIONS
-from pincite.fetch.extractors.blocks import BlockWalk
+from pincite.domain.page_markdown import document_markdown
+from pincite.fetch.extractors import MAX_HTML_BYTES, VERSIONS
+from pincite.fetch.extractors.blocks import BlockWalk, blocks_of
 from pincite.fetch.extractors.characters import clean_line
 from pincite.fetch.extractors.dom import parse
 from pincite.fetch.extractors.ebooks import BROKEN, open_archive, read_member, xml_root
@@ -289,3 +290,15 @@ def _document(kind: str, blocks: list[Block], url: str, title: str = "") -> Docu
 
 def _missing(what: str) -> ExtraNotInstalled:
     return ExtraNotInstalled(f"{what} files need the office extra", hint=f"Run: {install_extra('office')}")
+
+
+def report_markdown(report: bytes | str) -> str:
+    """The text of a DOCX file (bytes) or of HTML, with its links, lists, tables and notes; links inside stay such.
+
+    Errors: ExtraNotInstalled (a DOCX without the extra), ParseError, TooLarge, EmptyContent.
+    """
+    if isinstance(report, bytes):
+        return document_markdown(read_docx(report, ""))
+    if len(report) > MAX_HTML_BYTES:
+        raise TooLarge(f"HTML of {len(report):,} characters is more than is read")
+    return document_markdown(Document("html", "", blocks_of(BlockWalk("").run(parse(report).root))))
