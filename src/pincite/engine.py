@@ -237,7 +237,8 @@ class Engine(Services):
         record = await self.run(run_id)
         schema = record.inputs.get("output_schema")
         if schema is None:
-            raise NotFound(f"run {record.run_id} was asked without an output_schema", reason="no_schema")
+            hint = "Ask with output_schema, or read the report's findings."
+            raise NotFound(f"run {record.run_id} was asked without an output_schema", reason="no_schema", hint=hint)
         return await self.structure(await self.report(record.run_id), schema)
 
     def _prover(self, judge: Judge | None) -> SentenceProver:

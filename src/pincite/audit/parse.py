@@ -124,7 +124,9 @@ def parse_report(text: str, annotations: Sequence[Marker] = ()) -> ParsedReport:
     Errors: InvalidInput (`too_large`, `empty`).
     """
     if not text.strip():
-        raise InvalidInput("the report is empty", reason="empty")
+        raise InvalidInput(
+            "the report is empty", reason="empty", hint="Give its text, with its links or its list of sources."
+        )
     if len(text) > LONGEST_REPORT_CHARS:
         raise InvalidInput(f"the report is longer than {LONGEST_REPORT_CHARS:,} characters", reason="too_large")
     without_code = _blanked(_FENCE.sub(_without_code, text), _COMMENT, _OF_ITSELF)

@@ -84,7 +84,7 @@ class _Limits:
 class PlanPart:
     """One part of a plan that its asker has seen; `after` is the number of the part whose answer it needs."""
 
-    question: str = asked("what this part asks", longest=500)
+    question: str = field(metadata={"rule": Rule("what this part asks", longest=500, shortest=1)})
     heading: str = asked("a short title", "", longest=90)
     form: AnswerForm = asked("the form of answer that it wants", AnswerForm.PROSE)
     queries: tuple[str, ...] = asked("what is searched for it", (), longest=6)

@@ -16,6 +16,7 @@ from pincite.domain.errors import (
     DeadLink,
     EmptyContent,
     ExtraNotInstalled,
+    InvalidUrl,
     NetworkError,
     NotFound,
     PinciteError,
@@ -34,6 +35,7 @@ from pincite.urls.parse import parse_url
 from pincite.urls.policy import DEFAULT, UrlPolicy, vet_url
 
 LOCAL_SCHEME = "local:"
+_LOCAL_HINT = "Addresses that begin with local: come from results, sources and sent files; give one in full."
 _LIBRARY = "archive"
 _PEER = "peer"
 # Another process fetches the page: a tenth of what the quickest page takes would gain nothing.
@@ -229,6 +231,10 @@ class FetchService:
                     # What a peer gave says nothing about the page.
                     _log.info("a shared page is not used: %s %s", error.code, error.reason)
                     continue
+                if request.url.startswith(LOCAL_SCHEME) and isinstance(error, InvalidUrl):
+                    # The web refuses the scheme; that no library has the page is what is wrong.
+                    what = "no library and no file that was sent has this page"
+                    error = InvalidUrl(what, reason=error.reason, hint=_LOCAL_HINT)
                 first_error = first_error or error
                 if not another_may_help(error):
                     raise first_error from None

@@ -15,6 +15,22 @@ if TYPE_CHECKING:
     from pincite.domain.report import Report
 
 Kind = TypeVar("Kind", bound=Hashable)
+# What pydantic finds, in the words of JSON: its own speak of tuples and of parsing, which no caller knows.
+_MISTAKES: Mapping[str, str] = {
+    **dict.fromkeys(("missing", "missing_argument"), "is missing"),
+    "extra_forbidden": "there is no such member",
+    **dict.fromkeys(("list_type", "tuple_type"), "should be a list"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type", "dataclass_type"), "should be an object"),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "should be a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "should be a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "should be true or false"),
+    "string_type": "should be a text",
+    "string_unicode": "has a character that is none",
+    **dict.fromkeys(
+        ("date_type", "date_parsing", "date_from_datetime_parsing", "date_from_datetime_inexact"),
+        "should be a day, as in 2026-11-21",
+    ),
+}
 
 
 def members_of(kind: type, door: str, changed: Mapping[str, Mapping[str, Any]] | None = None) -> dict[str, Any]:
@@ -76,6 +92,20 @@ def request_of(kind: type[Kind], given: object, door: str = "http") -> Kind:
     return kind(**values)
 
 
+def mistake(found: Mapping[str, Any]) -> str:
+    """What is wrong with a value, without what only users of pydantic know; `found` is one of its errors."""
+    return _MISTAKES.get(found["type"]) or str(found["msg"]).removeprefix("Value error, ")
+
+
+def other_names(door: str, *kinds: type) -> dict[str, str]:
+    """What members of requests are called elsewhere, with their names at a door."""
+    found = {}
+    for name, rule, _, _ in (row for kind in kinds for row in described(kind, door)):
+        own_name = rule.names.get(door, name)
+        found.update({other: own_name for other in (name, *rule.also, *rule.names.values()) if other != own_name})
+    return found
+
+
 def read_row(kind: type[Kind], row: Mapping[str, Any]) -> Kind:
     """The request that a JSON object of a user holds. Errors: InvalidInput, which names the member."""
     from pydantic import ValidationError
@@ -89,7 +119,7 @@ def read_row(kind: type[Kind], row: Mapping[str, Any]) -> Kind:
         if first["type"] == "extra_forbidden":
             hint = f"Known: {', '.join(sorted(rules_of(kind)))}."
             raise InvalidInput(f"unknown member {name!r}", reason="unknown_member", hint=hint) from None
-        raise InvalidInput(f"{name}: {first['msg']}", reason=name) from None
+        raise InvalidInput(f"{name}: {mistake(first)}", reason=name) from None
 
 
 def tool_arguments(kind: type, changed: Mapping[str, Mapping[str, Any]] | None = None) -> Callable[..., Any]:

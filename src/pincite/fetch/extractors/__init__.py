@@ -93,7 +93,9 @@ def read(content: bytes, url: str, content_type: str | None, known: Mapping[str,
         return made
     found = format_of(content, url, content_type)
     if found is Format.UNSUPPORTED:
-        raise UnsupportedContentType("the body is not text", reason="binary", context={"content_type": content_type})
+        hint = "HTML, Markdown, text, PDF, office files and mail are read."
+        given = {"content_type": content_type}
+        raise UnsupportedContentType("the body is not text", reason="binary", hint=hint, context=given)
     limit = MAX_HTML_BYTES if found is Format.HTML else MAX_FILE_BYTES if found in _BYTE_READERS else MAX_TEXT_BYTES
     if len(content) > limit:
         raise TooLarge(

@@ -21,7 +21,7 @@ from pincite.surfaces.http import dropins, openai, openai_responses, research, t
 from pincite.surfaces.http.assistants import Assistants
 from pincite.surfaces.http.gate import Gate
 from pincite.surfaces.http.identity import KeyRing
-from pincite.surfaces.http.responses import PlainJson
+from pincite.surfaces.http.responses import PlainJson, shape_of
 from pincite.surfaces.http.responses import install as install_errors
 from pincite.surfaces.http.service import Scope, Service, service_of
 from pincite.surfaces.runs import open_manager
@@ -148,7 +148,12 @@ PROBLEM = {
     "description": "A problem document (RFC 9457)",
     "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
-# What every route may answer; drop-in paths answer as the service they stand for.
+# As `responses` shapes it: each service has its own members, which its clients know.
+_FOREIGN = {
+    "description": "An error as the service tells it that this path stands for",
+    "content": {"application/json": {"schema": {"type": "object"}}},
+}
+# What every route may answer; in the document drop-in paths have the one above instead.
 PROBLEMS: dict[int | str, dict[str, Any]] = {"4XX": PROBLEM, "5XX": PROBLEM}
 _SIGN_IN = {
     "bearer": {"type": "http", "scheme": "bearer"},
@@ -170,6 +175,10 @@ def _document(app: FastAPI) -> dict[str, Any]:
         summary=app.summary,
         routes=app.routes,
     )
+    for path, operations in document["paths"].items():
+        for operation in operations.values():
+            if shape_of(path) is not None:
+                operation["responses"].update(dict.fromkeys(PROBLEMS, _FOREIGN))
     parts = document.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})
     for name in PUBLISHED:

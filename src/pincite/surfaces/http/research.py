@@ -124,7 +124,8 @@ async def start(
             await account.release()
     digest_before, run_id = known
     if digest_before != digest:
-        raise Conflict("this idempotency key came with another body before", reason="idempotency_key_reused")
+        hint = "Send another question with a key of its own."
+        raise Conflict("this idempotency key came with another body before", reason="idempotency_key_reused", hint=hint)
     response.headers["Location"] = f"/v1/research/{run_id}"
     return await run_json(service, engine, await engine.run(run_id))
 

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Final
 
@@ -11,10 +11,12 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 from starlette.types import Message, Send
 
 from pincite.domain.errors import Conflict, Internal, InvalidInput, NotFound, PinciteError, TooLarge, Unauthorized
 from pincite.surfaces.errors import http_status, masked_error
+from pincite.surfaces.requests import mistake
 
 
 class PlainJson(JSONResponse):
@@ -40,6 +42,10 @@ _BY_STATUS: dict[int, type[PinciteError]] = {
 _HINTS = {
     "RUN_NOT_FOUND": "GET /v1/research lists the runs that your key opens.",
     "INSUFFICIENT_EVIDENCE": "GET /v1/research/{id} says where the run stands; POST .../resume goes on with it.",
+}
+# By their reasons: a caller over HTTP sets no option of a command, nor a variable of the server.
+_HINTS_BY_REASON = {
+    "model_not_set": "Ask without what needs a model, or have the operator of this server set one (PINCITE_LLM).",
 }
 _SAID = {404: "there is nothing at this path", 405: "this path does not take this method"}
 _PATHS_HINT = "/docs lists every path and the methods it takes."
@@ -69,7 +75,7 @@ def answer(
         headers["Retry-After"] = str(max(1, round(error.retry_after_s)))
     if code == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    shape = next((shape for prefix, shape in _SHAPES if request.url.path.startswith(prefix)), None)
+    shape = shape_of(request.url.path)
     if shape is not None:
         # None of those services tells 400 and 422 apart.
         code, shaped = shape(error, 400 if code == 422 else code)
@@ -80,7 +86,7 @@ def answer(
         "status": code,
         "detail": error.message,
         **error.as_dict(),
-        "hint": _HINTS.get(error.code, error.hint),
+        "hint": _HINTS_BY_REASON.get(error.reason) or _HINTS.get(error.code, error.hint),
         "request_id": getattr(request.state, "request_id", ""),
     }
     if pointers:
@@ -98,22 +104,38 @@ async def _validation(request: Request, error: Any) -> Response:
         hint = "Send it with Content-Type: application/json (curl does with --json)."
         return answer(request, InvalidInput("the body does not say that it is JSON", reason="not_json", hint=hint), 415)
     found = error.errors()
-    pointers = [
-        {"pointer": "/" + "/".join(str(part) for part in item["loc"][1:]), "detail": _in_words(item)} for item in found
-    ]
+    hint = f"{_path_of(request)} at /docs lists what it takes."
     if found[0]["type"] == "json_invalid":
-        what = f"the body is not JSON: {found[0].get('ctx', {}).get('error', '')} at {found[0]['loc'][-1]}"
-        return answer(request, InvalidInput(what, reason="bad_json"), 400)
-    hint = f"{request.url.path} at /docs lists what it takes."
-    said = f"{pointers[0]['pointer']}: {pointers[0]['detail']}"
+        what = f"{found[0].get('ctx', {}).get('error', '')} at character {found[0]['loc'][-1]}"
+        return answer(request, _not_json(request, f": {what}"), 400)
+    pointers = [{"pointer": _pointer(item["loc"]), "detail": mistake(item)} for item in found]
+    said = f"{pointers[0]['pointer'] or 'the body'}: {pointers[0]['detail']}"
     return answer(request, InvalidInput(said, reason="bad_body", hint=hint), 422, pointers)
 
 
-def _in_words(item: Mapping[str, Any]) -> str:
-    """What pydantic found, without what only its users know."""
-    if item["type"] == "extra_forbidden":
-        return "there is no such member"
-    return str(item["msg"]).removeprefix("Value error, ")
+def _pointer(place: Sequence[str | int]) -> str:
+    """As RFC 6901 has it: the body as a whole is the empty text."""
+    return "".join(f"/{part}" for part in place[1:])
+
+
+def _path_of(request: Request) -> str:
+    """The path as /docs lists it, with the names of its parts."""
+    return getattr(request.scope.get("route"), "path", "") or request.url.path
+
+
+def _not_json(request: Request, why: str = "") -> InvalidInput:
+    hint = f"Send JSON in UTF-8; {_path_of(request)} at /docs lists what it takes."
+    return InvalidInput(f"the body is not JSON{why}", reason="bad_json", hint=hint)
+
+
+def _methods(request: Request) -> str:
+    """Every method that some route takes at this path: the router names only those of the first."""
+    routes = request.app.router.routes
+    return ", ".join(
+        method
+        for method in ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
+        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
+    )
 
 
 async def _http(request: Request, error: Any) -> Response:
@@ -121,9 +143,12 @@ async def _http(request: Request, error: Any) -> Response:
     kind = _BY_STATUS.get(status, InvalidInput if status < 500 else Internal)
     said = _SAID.get(status)
     told = kind(said, hint=_PATHS_HINT) if said else kind(str(error.detail))
-    reply = answer(request, told, status)
+    # All that FastAPI says of a body whose bytes are no UTF-8, or that is nested without end.
+    reply = answer(request, _not_json(request) if status == 400 else told, status)
     for name, value in (error.headers or {}).items():
-        reply.headers[name] = value  # which methods are allowed, with 405
+        reply.headers[name] = value
+    if status == 405:
+        reply.headers["Allow"] = _methods(request)
     return reply
 
 
@@ -164,6 +189,11 @@ _SHAPES: tuple[tuple[str, Shape], ...] = (
     ("/v1/models", _openai),
     ("/v1/responses", _openai),
 )
+
+
+def shape_of(path: str) -> Shape | None:
+    """How another service tells errors, at the paths that stand for it."""
+    return next((shape for prefix, shape in _SHAPES if path.startswith(prefix)), None)
 
 
 # A reader who takes nothing for so long is cut off; it comes back with the number of its last event.

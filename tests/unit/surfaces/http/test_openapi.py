@@ -57,6 +57,9 @@ async def test_answers_have_the_shape_that_is_documented(
         ("get", "/v1/snapshots/{snapshot_id}", {}),
         ("get", "/v1/log", {}),
         ("post", "/v1/search", {"json": {"query": 3}}),
+        ("post", "/tavily/search", {"json": {"query": 3}}),
+        ("post", "/v2/scrape", {"json": {}}),
+        ("post", "/v1/chat/completions", {"json": {}}),
         ("get", "/healthz", {}),
     ]
     for method, path, options in asked:

@@ -111,6 +111,41 @@ async def test_a_member_that_there_is_not_is_told_in_words(client: httpx2.AsyncC
     assert problem["hint"] == "/v1/search at /docs lists what it takes."
 
 
+@pytest.mark.parametrize(("path", "content", "detail"), [
+    ("/v1/search", b'{"query": 3}', "/query: should be a text"),
+    ("/v1/search", b"", "the body: is missing"),
+    ("/v1/search", b"[]", "the body: should be an object"),
+    ("/v1/search", b'{"query": "a", "since": "yesterday"}', "/since: should be a day, as in 2026-11-21"),
+    ("/v1/search", b'{"query": "a", "include_domains": "a.example"}', "/include_domains: should be a list"),
+    ("/v1/research", b'{"question": "a", "max_pages": "many"}', "/max_pages: should be a whole number"),
+    ("/v1/research", b'{"question": "a", "plan": ["b"]}', "/plan/0: should be an object"),
+    ("/v1/research", b'{"question": "a", "plan": [{}]}', "/plan/0/question: is missing"),
+    ("/v1/search", b'{"query": "\xff"}', "the body is not JSON"),
+    ("/v1/search", b"{", "the body is not JSON: Expecting property name enclosed in double quotes at character 1"),
+])  # fmt: skip
+async def test_a_mistake_is_told_in_the_words_of_json(
+    client: httpx2.AsyncClient, path: str, content: bytes, detail: str
+) -> None:
+    answer = await client.post(path, content=content, headers={"Content-Type": "application/json"})
+    problem = answer.json()
+    assert problem["detail"] == detail
+    assert f"{path} at /docs lists what it takes." in problem["hint"]
+    for place in problem.get("errors", ()):
+        assert detail.startswith(place["pointer"] or "the body")
+
+
+async def test_hints_are_for_callers_over_http(client: httpx2.AsyncClient) -> None:
+    named = (await client.get("/v1/research/run_0", params={"wait": 999})).json()
+    assert named["hint"] == "/v1/research/{run_id} at /docs lists what it takes."
+    plan = (await client.post("/v1/research/plan", json={"question": "How tall is it?"})).json()
+    assert plan["reason"] == "model_not_set"
+    assert "--llm" not in plan["hint"]
+    for body, what in (({"url": "local:lib/none.html"}, "no library"), ({"url": "ftp://a.example/"}, "only http")):
+        problem = (await client.post("/v1/fetch", json=body)).json()
+        assert problem["code"] == "INVALID_URL"
+        assert problem["detail"].startswith(what)
+
+
 async def test_a_body_in_pieces_is_bounded_too(client: httpx2.AsyncClient) -> None:
     async def pieces() -> AsyncIterator[bytes]:
         for _ in range(MAX_BODY_BYTES // 100_000 + 2):
@@ -123,6 +158,8 @@ async def test_a_body_in_pieces_is_bounded_too(client: httpx2.AsyncClient) -> No
 async def test_a_wrong_method_says_which_are_right(client: httpx2.AsyncClient) -> None:
     answer = await client.put("/v1/search")
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+    for path, methods in (("/v1/research", "GET, POST"), ("/v1/research/run_0", "DELETE, GET")):
+        assert (await client.put(path)).headers["allow"] == methods, "of all routes at this path, not of the first"
 
 
 async def test_a_body_that_does_not_say_that_it_is_json_is_told_how_to(client: httpx2.AsyncClient) -> None:
