@@ -9,8 +9,8 @@ from typing import Final
 from pincite.domain.frozen import dataclass
 from pincite.domain.model import Material
 from pincite.domain.page import QUOTED_NOTE, BlockKind, Document
+from pincite.domain.page_markdown import CELL_SEPARATOR
 from pincite.domain.plan import ReadPage
-from pincite.domain.tables import CELL_SEPARATOR
 from pincite.ranking.passages import Draft, drafts
 from pincite.ranking.ranker import PassageRanker, Source
 from pincite.text.instructions import is_flagged

@@ -144,6 +144,13 @@ async def test_what_a_tool_takes_is_closed_and_said(tmp_path: Path, library: Pat
         for tool_, arguments, said in (
             ("web_search", {"query": "tower", "max_resluts": 3}, "max_resluts (did you mean max_results?)"),
             ("web_fetch", {"url": "https://a.example/", "size": "all"}, "There are: url, mode, output_format"),
+            # As the same is called elsewhere.
+            ("research", {"question": "How tall?", "profile": "quick"}, "profile (did you mean effort?)"),
+            ("research", {"query": "How tall?"}, "query (did you mean question?)"),
+            ("research", {"question": "How tall?", "max_cost_usd": 1}, "max_cost_usd (did you mean budget_usd?)"),
+            ("research", {"question": "How tall?", "urls": "https://a.example/"}, "urls: should be a list. Nothing"),
+            ("research", {"question": "How tall?", "since": "soon"}, "since: should be a day, as in 2026-11-21"),
+            ("research_plan", {"question": "How tall?"}, "a plan needs a language model. Only the user can set one"),
             ("web_fetch", {"url": "https://a.example/", "render": "perhaps"}, "render: "),
             ("web_search", {"query": "tower", "max_results": 11}, "max_results: "),
             ("web_search", {"query": "tower", "search_depth": "deep"}, "search_depth: "),
@@ -154,6 +161,21 @@ async def test_what_a_tool_takes_is_closed_and_said(tmp_path: Path, library: Pat
             assert isinstance(refused.content[0], TextContent)
             assert refused.content[0].text.startswith("INVALID_INPUT: "), refused.content
             assert said in str(refused.content), refused.content
+
+
+async def test_the_tools_take_little_of_a_models_window(tmp_path: Path, library: Path) -> None:
+    async with opened(tmp_path, library) as client:
+        tools = (await client.list_tools()).tools
+        shown = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
+        # 30,000 with its titles and defaults of null was 36,000: about 7,500 tokens of every conversation.
+        assert len(json.dumps(shown)) < 30_500
+        research = next(tool for tool in tools if tool.name == "research").input_schema
+        assert research["required"] == ["question"]
+        assert "title" not in research["properties"]["question"]
+        assert research["properties"]["length"]["default"] == "standard"
+        page = next(tool for tool in tools if tool.name == "web_fetch").output_schema
+        assert page is not None
+        assert page["properties"]["title"]["type"] == "string", "a member that is called so stays"
 
 
 async def test_the_most_that_the_schema_allows_is_given(tmp_path: Path, library: Path) -> None:
