@@ -149,9 +149,10 @@ class Block:
     """One paragraph, heading, list item, table ... of a page.
 
     `text` is what quotes are sliced from. For a table it is one line per row with cells joined by " | ", and `rows`
-    holds the cells (the first `header_rows` name the columns, the first `header_columns` of a row name it; see
-    `domain.tables`). `level` is the heading level 1-6, or the list depth from 0. `language` is that of a code block.
-    `page` is the page number in a PDF, from 1. `secondary` text shows only to who asks for it (a closed `<details>`).
+    holds the cells (the first `header_rows` name the columns, the first `header_columns` of a row name it; where they
+    stand is said by `page_markdown`). `level` is the heading level 1-6, or the list depth from 0. `language` is that of
+    a code block. `page` is the page number in a PDF, from 1. `secondary` text shows only to who asks for it (a closed
+    `<details>`).
 
     `parent` is the index in `Document.blocks` of what the block stands in: for all of a definition (paragraphs, code,
     lists, tables in it) the last of its terms, for all of a list item after its first words that item. `note` is the

@@ -182,17 +182,24 @@ def test_decisions_name_modules_that_are_there() -> None:
     assert missing == []
 
 
-def test_the_map_of_modules_names_modules_that_are_there() -> None:
+def test_the_map_of_modules_names_all_that_are_there_and_no_others() -> None:
     source = ROOT / "src" / "pincite"
     table = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("| package | modules |")[2]
     rows = [row.split("|") for row in table.partition("\n\n")[0].splitlines()[2:]]
     assert len(rows) > 10
-    missing = []
+    missing: list[str] = []
     for _, packages, modules, _ in rows:
-        places = [source, *(source / name for name in re.findall(r"`(\w+)`", packages))]
+        own = [source / name for name in re.findall(r"`(\w+)`", packages)]
+        places = [source, *own]
         names = re.findall(r"`([a-z_/]+?)/?`", modules.replace("`tests/fakes`", ""))
         there = {name for name in names for at in places if (at / name).is_dir() or (at / f"{name}.py").is_file()}
         missing += [name for name in names if name not in there]
+        missing += [
+            f"{path.parent.name}/{path.stem} is not in the map"
+            for at in own
+            for path in at.glob("[!_]*.py")
+            if path.stem not in names
+        ]
     assert missing == []
 
 
