@@ -329,8 +329,7 @@ class Engine(Services):
     ) -> Report:
         """The report of a run that was started, interrupted or killed; finished calls are not made again.
 
-        `handoff` is asked when the task is cancelled: whether workers shall go on with the run, which then is not
-        cancelled.
+        `handoff` is asked when the task is cancelled: whether workers go on with the run, which then is not cancelled.
 
         Errors: RunNotFound, Locked (another worker has it), and those of `research`.
         """

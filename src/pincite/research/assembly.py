@@ -21,8 +21,6 @@ from pincite.domain.report import (
     RejectedClaim,
     Report,
     ReportClaim,
-    ReportConflict,
-    ReportConflictSide,
     ReportEvidence,
     ReportGap,
     ReportLead,
@@ -33,7 +31,7 @@ from pincite.domain.report import (
 from pincite.domain.report_words import OLDER_COPY, UNDATED
 from pincite.domain.statements import LOW_CONFIDENCE_LABEL, ONE_SOURCE_MARK, PARTIAL_MARK, UNRESOLVED_MARK
 from pincite.research.state import LOW_CONFIDENCE, was_asked
-from pincite.research.tidying import conflicts_once, sections_once
+from pincite.research.tidying import conflicts_once, printed_conflicts, sections_once
 from pincite.text.context import context_of
 from pincite.text.fragments import fragment_url
 from pincite.urls import mask_secrets, registrable_domain
@@ -158,7 +156,7 @@ def assemble(task: Task, progress: Progress, metadata: ReportMetadata, content: 
         claims=claims,
         references=references,
         constraints=task.constraints,
-        conflicts=_conflicts(progress.conflicts, claims),
+        conflicts=printed_conflicts(progress.conflicts, claims),
         gaps=(*gaps, *capped),
         leads=tuple(ReportLead(x.title, x.url, x.snippet, x.reason, x.about) for x in progress.leads[:_MAX_LEADS]),
         rejected_claims=(*refused, *content.rejected),
@@ -353,21 +351,6 @@ def _claim(item: VerifiedClaim, said: _Wording, pages: dict[str, ReadPage]) -> R
         beyond=item.beyond,
         judgement=item.judgement.id if item.judgement is not None else "",
     )
-
-
-def _conflicts(conflicts: Sequence[Conflict], claims: Sequence[ReportClaim]) -> tuple[ReportConflict, ...]:
-    known = {claim.id: claim.evidence for claim in claims}
-    made = []
-    for conflict in conflicts:
-        sides = tuple(
-            ReportConflictSide(side.statement, side.independent_sources, known.get(side.claim_id, ()))
-            for side in conflict.sides
-        )
-        if conflict.premise:
-            sides = (ReportConflictSide(f"The question takes for granted: {conflict.premise}", 0), *sides)
-        ids = tuple(side.claim_id for side in conflict.sides if side.claim_id in known)
-        made.append(ReportConflict(ids, sides, conflict.kind, conflict.wording, conflict.told))
-    return tuple(made)
 
 
 def _gaps(progress: Progress, content: Content) -> tuple[ReportGap, ...]:

@@ -9,6 +9,7 @@ from typing import Final
 from pincite.domain.evidence import VerifiedClaim
 from pincite.domain.layout import BlockForm, ReportBlock, Section, SectionKind, Sentence
 from pincite.domain.plan import Conflict, ReadPage
+from pincite.domain.report import ReportClaim, ReportConflict, ReportConflictSide
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 _FIGURE: Final = re.compile(r"\d+(?:[.,]\d+)*")
@@ -57,6 +58,22 @@ def _date(item: VerifiedClaim | None, pages: Mapping[str, ReadPage]) -> datetime
     read = [pages[e.url].document for e in item.claim.evidence if e.url in pages] if item is not None else []
     dates = [date for date in (document.modified_at or document.published_at for document in read) if date is not None]
     return max(dates, default=None)
+
+
+def printed_conflicts(conflicts: Sequence[Conflict], claims: Sequence[ReportClaim]) -> tuple[ReportConflict, ...]:
+    """The conflicts as a report has them, each with its claims; what the question takes for granted is a side."""
+    known = {claim.id: claim.evidence for claim in claims}
+    made = []
+    for conflict in conflicts:
+        sides = tuple(
+            ReportConflictSide(side.statement, side.independent_sources, known.get(side.claim_id, ()))
+            for side in conflict.sides
+        )
+        if conflict.premise:
+            sides = (ReportConflictSide(f"The question takes for granted: {conflict.premise}", 0), *sides)
+        ids = tuple(side.claim_id for side in conflict.sides if side.claim_id in known)
+        made.append(ReportConflict(ids, sides, conflict.kind, conflict.wording, conflict.told))
+    return tuple(made)
 
 
 def sections_once(sections: Iterable[Section]) -> tuple[Section, ...]:
