@@ -152,7 +152,7 @@ class Engine(Services):
                     yield event
 
     async def index(
-        self, path: Path, *, vectors: bool = False, progress: Callable[[str], None] = lambda said: None
+        self, path: Path | str, *, vectors: bool = False, progress: Callable[[str], None] = lambda said: None
     ) -> IndexReport:
         """Make a folder, WARC or WACZ searchable without naming it; only what changed is read again.
 
@@ -164,7 +164,7 @@ class Engine(Services):
 
         Errors: LibraryNotFound, ArchiveCorrupt, InvalidInput, Locked, StorageUnavailable, StorageFull.
         """
-        return await self._parts.index(path, vectors=vectors, progress=progress)
+        return await self._parts.index(Path(path), vectors=vectors, progress=progress)
 
     async def summarize(
         self, target: str, *, sentences: int = 8, from_record: bool = False, spending: Spending | None = None
@@ -278,10 +278,11 @@ class Engine(Services):
         from pincite.research.plan_text import plan_of
         from pincite.research.service import vet_question
         from pincite.wiring.models import model_names
-        from pincite.wiring.run_settings import frozen_settings, requested
+        from pincite.wiring.run_settings import continued, frozen_settings, requested
 
         request = ResearchRequest.of(question, asked)
-        settings = requested(self.settings, request)
+        before = await self.run(request.continues) if request.continues else None
+        settings = continued(requested(self.settings, request), before)
         constraints = request.constraints()
         task = Task(
             question=vet_question(request.question),
@@ -294,9 +295,7 @@ class Engine(Services):
         await self._parts.vet_task(task)
         models = await self._parts.models(settings)
         extra = await anyio.to_thread.run_sync(_vetted_extra, request, models is not None)
-        if request.continues:
-            before = await self.run(request.continues)
-            task = replace(task, continues=before.run_id, background=before.question)
+        task = replace(task, continues=before.run_id, background=before.question) if before else task
         now = self._parts.clock.now()
         record = RunRecord(
             run_id=run_options.run_id or new_run_id(),

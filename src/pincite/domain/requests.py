@@ -148,7 +148,7 @@ class ResearchRequest(_Limits):
         "JSON Schema of the answer, filled from the report with the passages of each value (with a model)"
     )
     continues: str = asked(
-        "go on from this run (or `last`): its pages are at hand, its claims are candidates",
+        "go on from this run (or `last`), where it searched: its pages are at hand, its claims are candidates",
         "",
         longest=100,
         flags=("--continue",),

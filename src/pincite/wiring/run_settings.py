@@ -9,6 +9,7 @@ from pincite.domain.budget import Budget
 from pincite.domain.errors import InvalidInput, InvalidSetting, LibraryNotFound
 from pincite.domain.events import Json
 from pincite.domain.frozen import dataclass
+from pincite.domain.records import RunRecord
 from pincite.domain.requests import CAPS, ResearchRequest
 from pincite.settings import Settings, load_settings, with_profile
 from pincite.wiring.libraries import embedder_name
@@ -124,6 +125,17 @@ def thawed_settings(settings: Settings, frozen: Json) -> Settings:
     # Through the loader again and not copied over: what the run was started with is vetted as any other setting.
     given: dict[str, object] = {**settings.model_dump(exclude_unset=True), **kept}
     return load_settings(given)
+
+
+def continued(settings: Settings, before: RunRecord | None) -> Settings:
+    """The settings of a run that goes on from another one: it looks where that one was told to, unless it is told so.
+
+    What was asked about somebody's own folder is not asked of the web next.
+    """
+    frozen = before.inputs.get("settings") if before is not None else None
+    if not isinstance(frozen, dict) or not frozen.get("named") or "source" in settings.model_fields_set:
+        return settings
+    return load_settings({**settings.model_dump(exclude_unset=True), "source": frozen["source"]})
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,5 +42,27 @@ async def test_pages_and_claims_are_at_hand(tmp_path: Path, *, with_model: bool)
         assert "How tall is the Varden lighthouse?" in prompts[-1]
 
 
+async def test_a_follow_up_looks_where_the_run_before_was_told_to(tmp_path: Path) -> None:
+    """And does not ask the web what was asked about somebody's own folder."""
+    (tmp_path / "tower.md").write_text(TOWER, encoding="utf-8")
+    mine, other = f"local:{tmp_path / 'tower.md'}", f"local:{tmp_path}"
+    given: dict[str, object] = {"home": tmp_path / "home"}
+
+    def opened(**named: object) -> Engine:
+        return Engine(load_settings({**given, **named}, environ={}, files=()))
+
+    async with opened(source=(mine,)) as engine:
+        await engine.research("How tall is the Varden lighthouse?")
+    async with opened() as engine:
+        settings: Any = (await engine.run(await engine.start("When was it lit?", continues="last"))).inputs["settings"]
+        assert settings["source"] == [mine]
+        assert settings["named"]
+        asked = await engine.start("When was it lit?", continues="last", source=(other,))
+        settings = (await engine.run(asked)).inputs["settings"]
+        assert settings["source"] == [other]
+        settings = (await engine.run(await engine.start("When was it lit?"))).inputs["settings"]
+        assert not settings["named"]
+
+
 def text_of(report: Report) -> str:
     return " ".join(sentence.text for sentence in report.sentences())
