@@ -66,6 +66,17 @@ def test_a_folder_without_its_word_is_told_how_to_be_named(tmp_path: Path, typed
     assert f"local:{typed}" in refused.value.hint
 
 
+def test_local_without_a_path_is_not_the_folder_that_this_runs_in(tmp_path: Path) -> None:
+    with pytest.raises(InvalidSetting, match="names no folder"):
+        resolve_sources(settings(tmp_path, source="local:"))
+
+
+async def test_a_folder_may_be_named_by_a_text(tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text("# Gulls\n\nThe gull nests on the roof.\n")
+    async with Engine.from_settings(home=tmp_path / "home") as engine:
+        assert (await engine.index(str(tmp_path / "page.md"))).pages == 1
+
+
 def test_the_bundled_pages_are_a_source(tmp_path: Path) -> None:
     (library,) = resolve_sources(settings(tmp_path, source="bundled")).libraries
     assert library.is_file()

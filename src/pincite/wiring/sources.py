@@ -100,7 +100,10 @@ def resolve_sources(settings: Settings, *, only_urls: bool = False) -> Sources:
 
 
 def resolve_libraries(settings: Settings) -> tuple[Path, ...]:
-    """The local libraries that the sources name, or the indexed ones when none is named. Errors: LibraryNotFound."""
+    """The local libraries that the sources name, or the indexed ones when none is named.
+
+    Errors: LibraryNotFound, InvalidSetting (`local:` without a path).
+    """
     indexed = indexed_libraries(settings)
     if "source" not in settings.model_fields_set:
         return indexed
@@ -112,8 +115,12 @@ def resolve_libraries(settings: Settings) -> tuple[Path, ...]:
             libraries += indexed
         elif source == BUNDLED:
             libraries.append(bundled_library())
-        else:
-            libraries.append(Path(source.removeprefix(f"{LOCAL}:")).expanduser().resolve())
+        elif path := source.removeprefix(f"{LOCAL}:").strip():
+            libraries.append(Path(path).expanduser().resolve())
+        else:  # else it would be the folder that this runs in, whatever is there
+            raise InvalidSetting(
+                f"{source} names no folder", hint=f"{LOCAL}:PATH, or {LOCAL} for all that are indexed."
+            )
     return tuple(dict.fromkeys(libraries))
 
 

@@ -15,6 +15,7 @@ import typer
 
 from pincite.domain.errors import PinciteError, Timeout
 from pincite.domain.frozen import dataclass
+from pincite.domain.reasons import plural
 from pincite.runtime.system import install_extra
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.run import print_json, print_text, run_async
@@ -226,7 +227,8 @@ def _library(path: Path, settings: "Settings") -> str:
     hidden = report.skipped_total - len(skipped)
     more = [f"skipped {hidden} more; pincite index --json lists them"] if hidden > 0 else []
     indent = "\n" + " " * 4
-    return indent.join([f"{report.pages} pages, {report.passages} passages", *skipped, *more, *not_read(report)])
+    size = f"{plural(report.pages, 'page')}, {plural(report.passages, 'passage')}"
+    return indent.join([size, *skipped, *more, *not_read(report)])
 
 
 def _writable(folder: Path) -> str:
