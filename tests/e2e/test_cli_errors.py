@@ -81,6 +81,9 @@ def test_each_command_of_the_server_names_the_packages_that_are_missing(
             "a file of yours or a full http://",
         ),
         (("fetch", "."), ". is a folder", "pincite index ."),
+        (("fetch", "a" * 5_000), "a" * 100, "a file of yours or a full http://"),
+        (("summarize", "gone.html"), "gone.html is neither a file nor a URL", "a file of yours or a full http://"),
+        (("summarize", "."), ". is a folder", "pincite index ."),
         (("fetch", "http://1.1.1.1:9321/"), "port 9321 is not one", "PINCITE_ALLOW_PORTS=9321"),
         (("fetch", "http://127.0.0.1/"), "the host does not lead", "PINCITE_ALLOW_NETWORKS=CIDR"),
         (

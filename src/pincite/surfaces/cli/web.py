@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from pincite.domain.citation import cut_on_word
 from pincite.domain.errors import InvalidInput, InvalidUrl, TooLarge
 from pincite.domain.fetch import FetchRequest
 from pincite.surfaces.cli import options
@@ -62,15 +63,19 @@ def _file_named(text: str) -> Path | None:
     # An address may be the name of a file, too: it is meant as an address.
     if "://" in text:
         return None
-    if path.is_dir():
+    try:
+        is_folder, is_file = path.is_dir(), path.is_file()
+    except OSError:  # a name that is too long for one
+        is_folder = is_file = False
+    if is_folder:
         raise InvalidInput(
             f"{path} is a folder", hint=f"Name a file in it, or make it searchable: pincite index {path}"
         )
-    if not path.is_file():
+    if not is_file:
         if ":" in text:  # of a library, or of a kind that is refused with the reason
             return None
         hint = "Give a file of yours or a full http:// or https:// URL."
-        raise InvalidUrl(f"{text} is neither a file nor a URL", hint=hint)
+        raise InvalidUrl(f"{cut_on_word(text)} is neither a file nor a URL", hint=hint)
     if path.stat().st_size > FILE_BYTES_MAX:
         raise TooLarge(f"{path} has more than {FILE_BYTES_MAX} bytes", reason="body_too_large")
     return path
@@ -108,11 +113,9 @@ def summarize(
     as_json: options.Json = False,
 ) -> None:
     """Print the main points of a page or a run, each with its passage."""
-    file = Path(target)
-    is_file = "://" not in target and file.is_file()
 
     async def job(engine: "Engine") -> "Summarised":
-        if not is_file:
+        if target == "last" or target.startswith("run_") or (file := _file_named(target)) is None:
             return await engine.summarize(target, sentences=sentences)
         given = await engine.parse(read_bytes(file, "Give a file that you may read."), name=file.name)
         return await engine.summarize(given.final_url, sentences=sentences)
