@@ -116,6 +116,21 @@ def test_a_long_report_has_a_list_of_its_sections(chromium: Any, served: Served,
         assert page.locator(".contents").count() == 0, "two sections are seen at a glance"
 
 
+LINES_OF_A_WIDE_TABLE = """table => {
+  const cells = [...table.rows].flatMap((row) => Array.from({ length: 20 }, (_, n) => {
+    const cell = row.insertCell();
+    cell.textContent = `Setting${n}`;
+    return cell;
+  }));
+  const lines = cells.map((cell) => {
+    const text = document.createRange();
+    text.selectNodeContents(cell);
+    return text.getClientRects().length;
+  });
+  return Math.max(...lines);
+}"""
+
+
 def test_on_a_phone_the_answer_comes_first_and_nothing_moves_the_page_sideways(
     chromium: Any, served: Served, tmp_path: Path
 ) -> None:
@@ -133,6 +148,9 @@ def test_on_a_phone_the_answer_comes_first_and_nothing_moves_the_page_sideways(
             assert second["y"] - first["y"] - first["height"] >= 8, f"{below} is stuck to {above}"
         page.click("text=How far to trust it >> nth=0")
         page.wait_for_function("document.querySelector('.glance').getBoundingClientRect().top < innerHeight")
+        page.goto(run)
+        assert page.eval_on_selector(".laid", LINES_OF_A_WIDE_TABLE) == 1, "a word of a wide table is torn into letters"
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         for address in (run, file.as_uri()):
             page.goto(address)
             # What only tools read stands behind a line of code, out of sight.
