@@ -188,6 +188,18 @@ async def test_all_parts_of_a_report_are_shown(tmp_path: Path, browser: Browser)
     assert "no reference [9]" in words(tree(await browser.get(f"{RUN}/citations/9"), 404))
 
 
+async def test_a_question_with_its_material_does_not_push_the_answer_away(tmp_path: Path, browser: Browser) -> None:
+    whole = "How tall is it? " + "The register says that it is a tower. " * 40
+    for question, folded in ((whole, 1), ("How tall is it, and who built it?", 0)):
+        report = replace(SAMPLE.report, question=question, title="How tall is it?")
+        home = tmp_path / f"home-{folded}"
+        await keep_report(home, replace(SAMPLE, report=report))
+        async with opened(served(home, tmp_path)) as client:
+            head = tree(await Browser(client).get(RUN)).xpath("//header[@class='run-head']")[0]
+        assert words(head).count(" ".join(question.split())) == 1
+        assert len(head.xpath("./details[@class='question' and not(@open)]")) == folded
+
+
 async def test_the_tab_counts_what_its_page_lists(tmp_path: Path, browser: Browser) -> None:
     unsure = ReportPart("How tall is it?", PartStatus.PARTLY)
     missing = ReportPart("Who built it?", PartStatus.NOT_HERE)
@@ -291,6 +303,8 @@ async def test_a_pasted_report_is_annotated(browser: Browser) -> None:
     text = "The Halden lighthouse is 41 metres tall. [1]\n\n## References\n\n[1] https://unreachable.invalid/x\n"
     page = tree(await browser.send("/audit", "/audit", report=text))
     assert "could not check" in words(page) or "invented" in words(page)
+    unjudged = tree(await browser.send("/audit", "/audit", report="The board of Halden likes the tower."))
+    assert "1 is not in its sources' words and nobody judged it (the setting judge names who may)." in words(unjudged)
     assert page.xpath("//a[@href='#f1']")
     assert page.xpath("//li[@id='f1']")
     hostile = tree(await browser.send("/audit", "/audit", report="<script>x</script> It is 41 metres tall. [1]"))

@@ -18,6 +18,7 @@ from pincite.domain.budget import usd_text
 from pincite.domain.errors import NotFound, PinciteError
 from pincite.domain.reasons import plural, reason_text
 from pincite.domain.report_words import (
+    QUESTION_CHARS,
     balance_text,
     conflict_text,
     coverage_text,
@@ -199,6 +200,7 @@ def _templates() -> Environment:
         claim_proof=claim_proof,
         open_points=open_points,
         unsure_points=unsure_points,
+        long_question=QUESTION_CHARS,
         proofs_used=proofs_used,
         refusal=refusal,
         conflict_text=conflict_text,
