@@ -53,7 +53,7 @@ def test_json_and_the_floor_for_ci(audit: Audit) -> None:
 def test_what_nobody_judged_has_the_exit_code_of_what_is_not_known(audit: Audit) -> None:
     code, out = audit(PARAPHRASE)
     assert code == 7
-    assert "0 of 1 statements judged: 1 are not in their sources' words and nobody judged them" in out
+    assert "0 of 1 statements judged: 1 is not in its sources' words and nobody judged it (" in out
     code, out = audit(PARAPHRASE, "--json", "--judge", "none", "--strict")
     plain = json.loads(out)
     assert (code, plain["clean"], plain["strict"], plain["judge"]) == (7, False, True, "")

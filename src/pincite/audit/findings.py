@@ -47,7 +47,10 @@ _NONE_READ = (
 
 # Verdicts that leave a sentence open.
 OPEN = frozenset({AuditVerdict.COULD_NOT_CHECK, AuditVerdict.UNCHECKED})
-_NO_JUDGE = "are not in their sources' words and nobody judged them (the setting `judge` names who may)"
+_NO_JUDGE = (
+    "is not in its sources' words and nobody judged it (the setting `judge` names who may)",
+    "are not in their sources' words and nobody judged them (the setting `judge` names who may)",
+)
 _NOT_SURE = "the judge left open"
 
 
@@ -187,7 +190,7 @@ class Audit:
             return f"nothing was checked: {_NONE_READ[unread > 1]}"
         whys = (
             unread and f"of {unread} no page could be read",
-            unjudged and (f"{unjudged} {_NOT_SURE if self.judge else _NO_JUDGE}"),
+            unjudged and f"{unjudged} {_NOT_SURE if self.judge else _NO_JUDGE[unjudged > 1]}",
         )
         told = ", ".join(why for why in whys if why)
         return f"{self.checked} of {len(self.claims)} statements judged: {told}" if told else ""
