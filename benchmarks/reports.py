@@ -37,7 +37,8 @@ from pincite.text.tokens import terms
 SAME_WORDS = 0.8
 """Content words that two sentences share of all that they have, from which on a reader takes them for one. Near-copies
 of pages have the same limit; a figure that differs keeps two sentences apart whatever else they share."""
-_ESCAPED = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
+_ESCAPED = re.compile(r"(^```.*?^```|`[^`\n]+`)|\\(?=[!-/:-@\[-`{}~])", re.MULTILINE | re.DOTALL)
+"""Code as it stands, where a backslash is one; else an escape. A bar keeps its own: it would part a table."""
 GRADES = (
     ("Comprehensiveness", "covers what the question needs: breadth and depth, nothing important missing"),
     ("Insight", "compares, explains, weighs; says what follows, with its conditions"),
@@ -176,7 +177,9 @@ def body_of(data: str) -> tuple[str, str]:
 
 def _bare(markdown: str) -> str:
     """The text without what only tells who wrote it: escapes, and of each reference all but number and title."""
-    body, heading, references = _ESCAPED.sub("", markdown).strip().partition("\n## References\n")
+    body, heading, references = (
+        _ESCAPED.sub(lambda found: found[1] or "", markdown).strip().partition("\n## References\n")
+    )
     titles = [line for line in references.split("\n") if re.match(r"\[\d+\] ", line)]
     return "\n".join([body, heading.strip("\n"), "", *titles]) if titles else body + heading + references
 

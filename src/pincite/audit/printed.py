@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from pincite.audit.stored import Problem, failed, unchecked
 from pincite.domain.budget import Coverage
-from pincite.domain.citation import normalize_citation
+from pincite.domain.citation import normalize_citation, told_apart
 from pincite.domain.evidence import Proof, Relation
 from pincite.domain.excerpts import Excerpts
 from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, Section, SectionKind, Sentence
@@ -265,7 +265,13 @@ def note_problems(where: str, reference: Reference, snapshot: Snapshot) -> Itera
 def reference_problems(where: str, reference: Reference, page: Page) -> Iterator[Problem]:
     """Whether title, author and day of a reference are those that were read from its page."""
     wanted = normalize_citation(reference.url, page.title, reference.accessed_at, "", page.published_at)
-    if reference.title not in (wanted.title, reference.url):
+    known = {wanted.title, reference.url}
+    if isinstance(page, Document):
+        known.add(told_apart(page.title, (entry.title for entry in page.outline)))
+    elif reference.title.startswith(f"{wanted.title}: "):
+        yield unchecked(f"{where}.title", "what its page begins with is in nothing that is kept of the page")
+        known.add(reference.title)
+    if reference.title not in known:
         yield failed(f"{where}.title", f"is not the title of the page, “{wanted.title}”")
     if (reference.author or "") != page.byline:
         yield failed(f"{where}.author", f"is not who the page says it is by, “{page.byline}”")

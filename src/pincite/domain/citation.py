@@ -1,6 +1,7 @@
 """A source in the one shape all surfaces use, and `normalize_citation` that makes it."""
 
 import unicodedata
+from collections.abc import Iterable
 from datetime import datetime
 
 from pincite.domain.codec import in_utc
@@ -9,6 +10,8 @@ from pincite.domain.frozen import dataclass
 
 # Two to three lines: what a reader takes in beside the sentence that cites it.
 EXCERPT_CHARS = 280
+# A line and a half of a list of references.
+_TOLD_APART_CHARS = 140
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,12 @@ def normalize_citation(
         excerpt=cut_on_word(excerpt),
         published_at=None if published_at is None else _utc(published_at),
     )
+
+
+def told_apart(title: str, headings: Iterable[str]) -> str:
+    """The title of a page with what it begins with: all pages of a manual may be called as the manual."""
+    own = next((heading for heading in headings if heading != title), "")
+    return cut_on_word(": ".join(filter(None, (title, own))), _TOLD_APART_CHARS)
 
 
 def _utc(moment: datetime | str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from pincite.domain.budget import Coverage, Metrics
-from pincite.domain.citation import cut_on_word, normalize_citation
+from pincite.domain.citation import cut_on_word, normalize_citation, told_apart
 from pincite.domain.evidence import Evidence, Proof, RecordedJudgement, Relation, VerdictStatus, VerifiedClaim
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import report_id
@@ -214,9 +214,8 @@ def _references(content: Content, pages: dict[str, ReadPage]) -> tuple[Reference
 def _reference(n: int, page: ReadPage, evidence: Evidence, *, is_shared: bool) -> Reference:
     document, snapshot = page.document, page.snapshot
     title = document.title or page.url
-    if is_shared:  # all pages of a manual may be called as the manual: what each begins with tells them apart
-        own = next((entry.title for entry in document.outline if entry.title != document.title), "")
-        title = cut_on_word(": ".join(filter(None, (document.title, " ".join(own.split())))), _TITLE_CHARS) or page.url
+    if is_shared:
+        title = told_apart(document.title, (entry.title for entry in document.outline)) or page.url
     citation = normalize_citation(page.url, title, snapshot.fetched_at, evidence.quote.text, document.published_at)
     marks = (UNDATED if page.undated else "", OLDER_COPY if page.stale else "")
     note = "; ".join(part for part in (snapshot.note, *marks) if part)

@@ -79,6 +79,8 @@ def test_references_and_signs_look_alike_on_both_sides(bench: ModuleType, tmp_pa
     assert "http" not in ours.partition("## References")[2]
     assert re.search(r"(?m)^\[1\] ", ours)
     assert "\\_" not in bench.body_of("\\_\\_main\\_\\_ is\nimported")[0]
+    code = "Use `^\\.\\.$`:\n\n```\nabbr '^\\.\\.$' \\_\n```"
+    assert bench.body_of(f"{code}\n\n\\_It\\_")[0] == f"{code}\n\n_It_", "a backslash of code is code"
 
 
 def test_the_sheet_is_blind_and_the_seed_decides_the_order(bench: ModuleType, tmp_path: Path) -> None:

@@ -55,7 +55,8 @@ class _Read:
 def conflicts_between(checked: Sequence[VerifiedClaim], pages: Mapping[str, ReadPage]) -> list[Conflict]:
     """The conflicts between claims that passed, those of one sub-question only, at most six."""
     versions = versions_of(tuple(pages.values()))
-    read = [_read(item, pages) for item in checked if item.printable]
+    # Listings share options and differ in their version: they state nothing that could exclude another.
+    read = [_read(item, pages) for item in checked if item.printable and "\n" not in item.claim.text]
     grouped = _figure_groups(read, versions)
     found = [_between_figures(group, pages) for group in grouped]
     for one, other in itertools.combinations(read, 2):

@@ -4,9 +4,12 @@ from typing import Any
 
 from tests.fakes.small_web import SmallWeb
 
-from pincite.domain.evidence import JudgementLabel
-from pincite.domain.plan import Task
+from pincite.domain.evidence import Claim, Evidence, JudgementLabel, Proof, Verdict, VerdictStatus, VerifiedClaim
+from pincite.domain.fetch import FetchRequest
+from pincite.domain.page import Block, BlockKind, Document
+from pincite.domain.plan import Conflict, ReadPage, Task
 from pincite.domain.report import ConflictKind
+from pincite.research.extractive.conflicts import conflicts_between
 from pincite.research.extractive.versions import versions_of
 from pincite.testing.judges import LabelJudge
 
@@ -54,6 +57,26 @@ async def test_the_number_of_a_paragraph_is_no_value_that_pages_disagree_about(b
     report = await bench(pages).service().run(Task("May I copy or lend the pumps of the Halden works?"))
     assert sum(said in claim.text for claim in report.claims) == 2
     assert report.conflicts == ()
+
+
+async def test_listings_are_no_sides_of_a_conflict() -> None:
+    """Two programs' usage has the same options and another version."""
+    options = "; ".join(f"--{name} NAME sets the {name} of the Halden works" for name in ("output", "weight", "owner"))
+
+    async def between(parting: str) -> list[Conflict]:
+        found: dict[str, ReadPage] = {}
+        claims: list[VerifiedClaim] = []
+        for name, number in (("north", "4.17"), ("south", "3.12")):
+            url, text = f"https://{name}.test/", f"Usage of works {number}{parting}{options}"
+            page = await SmallWeb({url: text}).fetch(FetchRequest(url))
+            found[url] = ReadPage(url, page.snapshot, Document("t", "1", (Block(BlockKind.CODE, text),)))
+            evidence = Evidence(found[url].document.quote(0, len(text)), page.snapshot.snapshot_id, "", url)
+            claim = Claim(f"claim_{name}", text, "What is its usage?", evidence=(evidence,))
+            claims.append(VerifiedClaim(claim, Verdict(VerdictStatus.SUPPORTED), proof=Proof.QUOTED))
+        return conflicts_between(claims, found)
+
+    assert len(await between(": ")) == 1
+    assert await between("\n") == []
 
 
 async def test_a_copied_passage_is_one_source(bench: Any) -> None:
