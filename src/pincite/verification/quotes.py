@@ -48,7 +48,9 @@ def locate(quotation: str, document_text: str) -> Span | None:
 
 def locate_folded(quotation: str, folded: Folded) -> Span | None:
     """As `locate`, for a document that is folded already."""
-    parts = [part for part in _ELLIPSIS.split(fold(quotation).text.strip(_MARKS)) if part.strip(_MARKS + ".,;")]
+    # Split once more: control characters that Python takes for white space are none where texts are folded.
+    parts = _ELLIPSIS.split(fold(quotation).text.strip(_MARKS))
+    parts = [part for part in parts if part.strip(_MARKS + ".,;").split()]
     if not parts:
         return None
     position = 0

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pincite.verification.quotes import locate, locate_near
@@ -61,6 +61,7 @@ def test_nothing_like_it_gives_nothing() -> None:
 
 
 @given(st.text(min_size=1), st.text(), st.text())
+@example("\x1f", "", "")
 def test_what_is_found_is_what_stands_there(middle: str, before: str, after: str) -> None:
     page = f"{before} {middle} {after}"
     span = locate(middle, page)
