@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from typing import Any, Final
 
@@ -108,14 +108,26 @@ async def _validation(request: Request, error: Any) -> Response:
     if found[0]["type"] == "json_invalid":
         what = f"{found[0].get('ctx', {}).get('error', '')} at character {found[0]['loc'][-1]}"
         return answer(request, _not_json(request, f": {what}"), 400)
-    pointers = [{"pointer": _pointer(item["loc"]), "detail": mistake(item)} for item in found]
+    pointers = [{"pointer": _pointer(item, error.body), "detail": mistake(item)} for item in found]
     said = f"{pointers[0]['pointer'] or 'the body'}: {pointers[0]['detail']}"
     return answer(request, InvalidInput(said, reason="bad_body", hint=hint), 422, pointers)
 
 
-def _pointer(place: Sequence[str | int]) -> str:
-    """As RFC 6901 has it: the body as a whole is the empty text."""
-    return "".join(f"/{part}" for part in place[1:])
+def _pointer(found: Mapping[str, Any], body: Any) -> str:
+    """Which member is wrong, as RFC 6901 has it: the body as a whole is the empty text.
+
+    Where a member may be of several types, pydantic goes on with the type that it tried, which is no place in the body.
+    """
+    place, value = "", body
+    for part in found["loc"][1:]:
+        if found["loc"][0] == "body" and found["type"] != "missing":
+            if not (isinstance(part, int) and isinstance(value, list)) and not (
+                isinstance(value, dict) and part in value
+            ):
+                continue
+            value = value[part]
+        place += "/" + str(part).replace("~", "~0").replace("/", "~1")
+    return place
 
 
 def _path_of(request: Request) -> str:

@@ -134,6 +134,19 @@ async def test_a_mistake_is_told_in_the_words_of_json(
         assert detail.startswith(place["pointer"] or "the body")
 
 
+async def test_a_pointer_names_the_member_and_not_one_of_its_types(client: httpx2.AsyncClient) -> None:
+    for path, body, pointer in (
+        ("/v1/audit", {"report": 5}, "/report"),
+        ("/v1/audit", {"report": "a", "sources": {"https://a.example/": 5}}, "/sources/https:~1~1a.example~1"),
+        ("/v1/research", {"question": "a", "plan": [{"question": "b", "after": "c"}]}, "/plan/0/after"),
+        ("/v1/research", {"question": "a", "plan": [{"heading": "b"}]}, "/plan/0/question"),
+    ):
+        answer = await client.post(path, json=body)
+        assert {error["pointer"] for error in answer.json()["errors"]} == {pointer}
+    told = (await client.post("/v1/responses", json={"model": "pincite-quick", "input": 5})).json()
+    assert told["error"]["message"] == "/input: should be a text"
+
+
 async def test_hints_are_for_callers_over_http(client: httpx2.AsyncClient) -> None:
     named = (await client.get("/v1/research/run_0", params={"wait": 999})).json()
     assert named["hint"] == "/v1/research/{run_id} at /docs lists what it takes."
