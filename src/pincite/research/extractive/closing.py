@@ -5,9 +5,11 @@ are about, and is sentences of the pages that stand alone, each with the heading
 """
 
 import re
+from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
+from pincite.domain.citation import cut_on_word
 from pincite.domain.evidence import ContextRole, NoteForm
 from pincite.domain.page import QUOTED_NOTE, BlockKind, Document, MarkKind
 from pincite.ranking.ranker import RankedPassage
@@ -80,8 +82,11 @@ def overview_of(chosen: Sequence[RankedPassage], ranked: Sequence[RankedPassage]
     for passage in ranked:
         if passage.likelihood >= _NEAR_SECTION * ranked[0].likelihood:
             near.setdefault(passage.source.url, []).append(passage)
+    # Of a page that has less to say than another one nobody wants to know how it goes on.
+    held_by = Counter(passage.source.url for passage in chosen)
+    main = [passage for passage in chosen if held_by[passage.source.url] == max(held_by.values())]
     best: tuple[Excerpt, ...] = ()
-    for passage in chosen:
+    for passage in main:
         document, own = passage.source.document, near.get(passage.source.url, ())
         for low, high in _sections_around(document, passage.draft.start):
             openings = list(_openings(document, low, high))
@@ -166,7 +171,7 @@ def label_of(document: Document, start: int, end: int, shared: Container[str] = 
     context = context_of(document, start, end)
     terms = [piece.text for piece in context if piece.role is ContextRole.TERM]
     headings = (p.text for p in context if p.role is ContextRole.HEADING and p.text not in shared)
-    return " ".join((terms or [*headings] or [""])[-1].split())[:LABEL_CHARS]
+    return cut_on_word((terms or [*headings] or [""])[-1], LABEL_CHARS)
 
 
 def _text(passage: RankedPassage, span: Span) -> str:

@@ -6,6 +6,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final
 
+from pincite.domain.citation import cut_on_word
 from pincite.domain.evidence import ContextRole, NoteForm, VerifiedClaim
 from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, SectionKind
 from pincite.domain.page import BlockKind, Document
@@ -303,7 +304,7 @@ def _excerpt_block(members: Sequence[tuple[int, Line]], number: int, document: D
     headings = (h for h in document.section_path(start) if not title.startswith(h) and h.casefold() not in pieces)
     path = tuple(dict.fromkeys(filter(None, (name, *headings))))
     terms = [piece.text for piece in claims[0].evidence[0].context if piece.role is ContextRole.TERM]
-    term = " › ".join(" ".join(text.split()) for text in terms)[:_TERM_CHARS]
+    term = cut_on_word(" › ".join(terms), _TERM_CHARS)
     kind = _KINDS.get(claims[0].form) or _OF_BLOCK.get(block.kind, ExcerptKind.PROSE)
     if kind is ExcerptKind.STEPS and (block.number or 1) != 1:
         kind = ExcerptKind.LIST  # steps are counted from one where they are printed, and this is none of that number

@@ -166,6 +166,13 @@ def test_an_overview_is_of_a_page_whose_sections_are_about_the_question() -> Non
     assert [label_of(page, e.start, e.units[0].end) for e in overview_of(found.passages[:1], found.passages)] == [
         *heads
     ]
+    aside = made(Block(BlockKind.HEADING, "Barns", level=1), *other)
+    sources = [Source("https://owls.test/", page), Source("https://trains.test/", aside)]
+    both = PassageRanker().rank("What is done with owls and the train in the morning?", sources).passages
+    owls, trains = ([p for p in both if p.source is source] for source in sources)
+    even, main = overview_of([owls[0], trains[0]], both), overview_of([*owls[:2], trains[0]], both)
+    assert {excerpt.passage.source for excerpt in even} == {sources[1]}, "the longer one"
+    assert {excerpt.passage.source for excerpt in main} == {sources[0]}, "of the page that has more to say"
     mixed = made(*about, *other)
     found = ranked(mixed, "What is done with owls?")
     assert overview_of(found.passages[:1], found.passages) == (), "most of its sections are about something else"
