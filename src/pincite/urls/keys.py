@@ -144,31 +144,6 @@ _RFC_HOSTS = frozenset(
     {"rfc-editor.org", "www.rfc-editor.org", "datatracker.ietf.org", "tools.ietf.org", "www.ietf.org"}
 )
 
-_TEXT = (
-    ("arxiv", re.compile(rf"arxiv:\s*{_ARXIV_ID}", re.IGNORECASE)),
-    ("pmcid", re.compile(r"(?:pmcid:\s*)?PMC(?P<id>\d{1,9})", re.IGNORECASE)),
-    ("pmid", re.compile(r"pmid:?\s*(?P<id>\d{1,9})", re.IGNORECASE)),
-    ("rfc", re.compile(r"rfc[\s:-]*0*(?P<id>[1-9]\d{0,4})", re.IGNORECASE)),
-)
-
-
-def work_id(url_or_text: str) -> str | None:
-    """`doi:`, `arxiv:`, `pmid:`, `pmcid:` or `rfc:` with its number when this names such a work, else None.
-
-    Takes a URL or the short form people write (`doi:10.1000/x`, `arXiv:2301.00001v2`, `RFC 9309`).
-    """
-    text = url_or_text.strip()
-    if "://" in text:
-        try:
-            return work_of(parse_url(text))
-        except InvalidUrl:
-            return None
-    bare = re.sub(r"^doi:\s*", "", text, flags=re.IGNORECASE)
-    if _DOI.fullmatch(bare):
-        return _of_doi(bare)
-    named = ((kind, pattern.fullmatch(text)) for kind, pattern in _TEXT)
-    return next((_named(kind, match["id"]) for kind, match in named if match), None)
-
 
 def work_of(url: ParsedUrl) -> str | None:
     """The work a URL leads to, by its host and path alone."""
