@@ -16,6 +16,7 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.layout import Sentence
 from pincite.domain.reasons import plural
 from pincite.domain.report import (
+    Mode,
     PartStatus,
     Report,
     ReportConflict,
@@ -220,9 +221,11 @@ class OpenPoint:
     def line(self) -> str:
         """What is missing on one line, without the queries: of a part that is answered but for something, that alone.
 
-        In a few words ("the hour") it stands behind its part.
+        In a few words ("the hour") it stands behind its part, and so does that nothing is known of what it is.
         """
         lacking = self.became.removeprefix(f"{PART_WORDS[PartStatus.PARTLY]}: ")
+        if self.status is PartStatus.PARTLY and lacking.startswith(PART_WORDS[PartStatus.NOT_HERE]):
+            return f"{shortened(self.text)} – {PART_WORDS[PartStatus.PARTLY]}"
         says_enough = lacking != self.became and len(lacking.split()) > _FEW_WORDS
         return lacking if self.status is PartStatus.PARTLY and says_enough else self.in_full
 
@@ -270,7 +273,16 @@ def open_points(report: Report) -> tuple[OpenPoint, ...]:
         points.append(OpenPoint(part.text, became, gap.queries if gap else (), part.status))
     parts = {part.text for part in report.parts}
     others = [gap for gap in report.gaps if gap.sub_question not in parts]
-    return (*points, *(OpenPoint(gap.sub_question, gap.reason, gap.queries) for gap in others))
+    return (*points, *(_added_point(gap, report.mode) for gap in others))
+
+
+def _added_point(gap: ReportGap, mode: Mode) -> OpenPoint:
+    """A gap of no part that was asked for; of one that a model added, what lacks is what a reader wants to know."""
+    nothing = gap.reason.startswith(PART_WORDS[PartStatus.NOT_HERE])
+    if mode is Mode.MODEL and gap.sub_question and gap.queries and not nothing:
+        became = f"{PART_WORDS[PartStatus.PARTLY]}: {gap.reason}"
+        return OpenPoint(gap.sub_question, became, gap.queries, PartStatus.PARTLY)
+    return OpenPoint(gap.sub_question, gap.reason, gap.queries)
 
 
 _DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

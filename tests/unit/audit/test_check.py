@@ -18,7 +18,7 @@ from pincite.domain.errors import ParseError, SchemaMismatch, StorageUnavailable
 from pincite.domain.excerpts import Excerpts
 from pincite.domain.markdown import render_markdown, restyle
 from pincite.domain.page import Block, BlockKind, Document, Snapshot
-from pincite.domain.report import SCHEMA_VERSION, PartStatus, ReportGap, ReportLead, ReportPart, ReportStatus
+from pincite.domain.report import SCHEMA_VERSION, Mode, PartStatus, ReportGap, ReportLead, ReportPart, ReportStatus
 from pincite.domain.report_words import NO_ANSWER, PARTIAL_ANSWER, PARTLY_ANSWERED
 from pincite.exports.codec import dump_report
 from pincite.testing.reports import SampleReport, sample_report
@@ -143,6 +143,17 @@ def test_queries_are_told_of_what_nothing_was_found_for() -> None:
     assert list(differences(replace(report, markdown=then))) == [], "as earlier versions told it"
     assert "tower paid by" not in now, "a reader wants to know what is missing, not how it was looked for"
     assert "searched for: “tower weight”" in now
+
+
+def test_what_is_missing_says_what_lacks_and_of_which_part_where_nobody_knows_what() -> None:
+    part = ReportPart("Who built it?", PartStatus.PARTLY)
+    lacking = ReportGap(part.text, "no sure answer found in the pages read", ("tower built by",))
+    added = ReportGap("Who paid for it?", "what the owner paid of it; pages only name it", ("tower paid by",))
+    report = replace(SAMPLE.report, parts=(part,), gaps=(lacking, added), status=ReportStatus.PARTIAL)
+    now = render_markdown(replace(report, mode=Mode.MODEL))
+    assert "\n- Who built it? – answered in part\n- what the owner paid of it; pages only name it\n" in now
+    assert "searched for" not in now
+    assert "Who paid for it? – what the owner paid" in render_markdown(replace(report, mode=Mode.EXTRACTIVE))
 
 
 @pytest.mark.parametrize(
