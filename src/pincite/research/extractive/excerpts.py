@@ -36,8 +36,7 @@ _ASIDE: Final = ("(", "[", "（")
 # In eight manuals that this was not written for 1,223 sentences begin so; of 40 drawn by lot all point elsewhere. Those
 # that say for what first ("For more information, see ...") are 61 in three manuals, and all of 45 of them do as well.
 _ELSEWHERE: Final = re.compile(
-    r"(?:(?:for (?:more|further|full|additional) [^.!?()]{0,120}?|(?:for|für|pour|para)\b[^.!?,()]{0,100}?),? )?"
-    r"(?:please |bitte )?"
+    r"(?:(?:for|für|pour|para)\b[^.!?,()]{0,100}?,? )?(?:please |bitte )?"
     r"(?:(?:see|refer to|consult)\b(?! that\b)|siehe\b|vgl\.|voir\b|cf\.|véase\b|consulte\b)",
     re.IGNORECASE,
 )
@@ -45,17 +44,8 @@ _ELSEWHERE: Final = re.compile(
 # In eight manuals that this was not written for 26 of 28 paragraphs that begin so stand below a question, and the other
 # two answer one in thought. Not "no: ..." and "no - ...": those are values of a list; "Non-blocking" is one word.
 _ANSWERING: Final = re.compile(r"(?:yes|no|ja|nein|nee|oui|non|s[ií]|sì|sim|não|да|нет)\s*[,.;!–—]", re.IGNORECASE)
-# "Here you have a choice", "For example, ...", "3. Close the lid" lean on what stands around them.
-_LEANING: Final = re.compile(
-    r"[(\[]?\d{1,2}[.)\]] "
-    r"|(?:here|hier|ici|aquí|in other words|for (?:example|instance)|zum beispiel|par exemple|por ejemplo)\b"
-    r"|as (?:\w+ ){1,3}(?:above|below|before|earlier)\b"
-    r"|(?:in|with|from) the (?:example|code|figure|table) (?:above|below)\b",
-    re.IGNORECASE,
-)
 # "and" and "or" stand between links. Chosen, not measured.
 _LINKED_SHARE: Final = 0.8
-_LEADING_ON: Final = (BlockKind.PARAGRAPH, BlockKind.DEFINITION, BlockKind.LIST_ITEM)
 _TEXT_KINDS: Final = frozenset(
     {BlockKind.PARAGRAPH, BlockKind.DEFINITION, BlockKind.QUOTATION, BlockKind.FOOTNOTE, BlockKind.CAPTION}
 )
@@ -96,8 +86,7 @@ def excerpts_of(passage: RankedPassage, terms: Sequence[str], rarity: Rarity) ->
     units = [unit for index in range(first, last + 1) for unit in _units(document, index, passage)]
     # What is longer without an end is no sentence, row or line that anybody reads.
     units = [(index, span) for index, span in units if _readable(document, index, span)]
-    # "See Locks." alone answers nothing: it stands in the place of an answer.
-    if all(_ELSEWHERE.match(document.text[span.start : span.end]) for _, span in units):
+    if not units:
         return ()
     told = {span.start: value for span, value in passage.sentences}
     near = [_nearness(document, span, told, terms, rarity) for _, span in units]
@@ -115,11 +104,6 @@ def excerpts_of(passage: RankedPassage, terms: Sequence[str], rarity: Rarity) ->
     if sizes[-1] > MAX_WORDS:
         skipped = sizes[entry.index(best) - 1] if entry.index(best) else 0
         entry = [at for at, size in zip(entry, sizes, strict=True) if at == best or 0 < size - skipped <= MAX_WORDS]
-    after = units[entry[-1]][0] + 1
-    if _leads_to_code(document, units[entry[-1]][1], after):
-        entry.append(len(units))
-        units.append((after, Span(document.starts[after], document.starts[after] + len(document.blocks[after].text))))
-        near.append(0.0)
     made: list[Excerpt] = []
     for form, run in groupby(entry, key=lambda at: _form(document, units[at][0], is_entry=bool(passage.draft.label))):
         chosen = list(run)
@@ -130,15 +114,6 @@ def excerpts_of(passage: RankedPassage, terms: Sequence[str], rarity: Rarity) ->
                 Excerpt(passage, form[0], tuple(units[at][1] for at in chosen), tuple(near[at] for at in chosen))
             )
     return tuple(made)
-
-
-def _leads_to_code(document: Document, unit: Span, index: int) -> bool:
-    """Whether a sentence introduces the code that its block is followed by ("Run it like this:")."""
-    leads_on = document.text[unit.start : unit.end].rstrip().endswith(":")
-    there = index < len(document.blocks) and unit.end == document.starts[index - 1] + len(
-        document.blocks[index - 1].text
-    )
-    return leads_on and there and document.blocks[index].kind is BlockKind.CODE
 
 
 def _readable(document: Document, index: int, span: Span) -> bool:
@@ -197,7 +172,6 @@ def stands_alone(document: Document, unit: Span) -> bool:
     if (
         text.startswith(_ASIDE)
         or _ELSEWHERE.match(text)
-        or _LEANING.match(text)
         or _ANSWERING.match(text)
         or not text.endswith(_SENTENCE_ENDS)
         or not (text[0].isupper() or not text[0].isascii() or not text[0].isalpha())
@@ -238,7 +212,7 @@ def _units(document: Document, index: int, passage: RankedPassage) -> Iterator[t
     if block.kind is BlockKind.TABLE:
         yield from ((index, span) for span in _rows(block, base) if low <= span.start and span.end <= high)
         return
-    if _only_leads_on(block) and (block.kind is not BlockKind.LIST_ITEM or _among_links(document, index)):
+    if _only_leads_on(block):
         return
     # What stands by a table or picture, and is no sentence, is its name; a table is a passage of its own.
     after = document.blocks[index + 1].kind if index + 1 < len(document.blocks) else None
@@ -257,18 +231,11 @@ def _only_leads_on(block: Block) -> bool:
     Six manuals (3,450 pages) have 1,075 of them. Of 40 from a sample all lead elsewhere, and none holds one
     of the 215 passages that answer the labelled questions about these manuals.
     """
-    if block.kind not in _LEADING_ON or block.text.rstrip().endswith(_SENTENCE_ENDS):
+    if block.kind not in (BlockKind.PARAGRAPH, BlockKind.DEFINITION) or block.text.rstrip().endswith(_SENTENCE_ENDS):
         return False
     linked = {at for mark in block.marks if mark.kind is MarkKind.LINK for at in range(mark.start, mark.end)}
     letters = [at for at, character in enumerate(block.text) if character.isalnum()] if linked else []
     return bool(letters) and len(linked.intersection(letters)) >= _LINKED_SHARE * len(letters)
-
-
-def _among_links(document: Document, index: int) -> bool:
-    """Whether an item stands in a table of contents: all beside it are links, too."""
-    beside = [document.blocks[at] for at in (index - 1, index + 1) if 0 <= at < len(document.blocks)]
-    items = [block for block in beside if block.kind is BlockKind.LIST_ITEM]
-    return bool(items) and all(map(_only_leads_on, items))
 
 
 def _rows(block: Block, base: int) -> Iterator[Span]:

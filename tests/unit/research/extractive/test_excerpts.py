@@ -69,38 +69,6 @@ def test_links_without_a_sentence_are_no_answer(text: str, links: list[tuple[int
     assert bool(excerpts("owl boxes", page)) is printed
 
 
-def test_a_table_of_contents_is_no_answer_and_an_item_beside_words_is_one() -> None:
-    def item(text: str) -> Block:
-        return Block(BlockKind.LIST_ITEM, text, marks=(Mark(0, 18, MarkKind.LINK, href="https://owls.test/boxes"),))
-
-    heading = Block(BlockKind.HEADING, "Contents", level=1)
-    contents = page_of("Owls", heading, item("Boxes for an owlet"), item("Barns for an owlet"))
-    assert not excerpts("What boxes are there for an owlet?", contents)
-    said = page_of("Owls", heading, item("Boxes for an owlet"), item("Barns for an owlet are dry in winter."))
-    assert excerpts("What boxes are there for an owlet?", said)
-
-
-def test_a_passage_that_only_points_elsewhere_is_not_printed() -> None:
-    page = page_of(
-        "Owls",
-        Block(BlockKind.HEADING, "How does an owl box hang?", level=1),
-        Block(BlockKind.PARAGRAPH, "See hanging an owl box."),
-    )
-    assert not excerpts("How does an owl box hang?", page)
-
-
-def test_the_code_that_a_sentence_introduces_comes_behind_it_from_the_next_passage() -> None:
-    filler = " ".join(f"The order of boards number {n} is written by the mill." for n in range(22))
-    page = page_of(
-        "Boards",
-        Block(BlockKind.HEADING, "Orders", level=1),
-        Block(BlockKind.PARAGRAPH, f"{filler} To order larch boards for the barn, run this:"),
-        Block(BlockKind.CODE, "boards --order larch\n" * 9, language="sh"),
-    )
-    *_, last = excerpts("How do I order larch boards for the barn?", page)
-    assert page.text[last.units[0].start : last.units[0].end].startswith("boards --order larch")
-
-
 def test_an_item_comes_behind_the_sentence_that_introduces_its_list() -> None:
     intro, steps = excerpts("Where is larch hung, on the barn?")
     assert texts(intro) == ["An owl box is built in three steps:"]
@@ -285,25 +253,10 @@ async def test_the_sentence_nearest_to_the_question_opens_the_answer_and_each_pa
 
 
 @pytest.mark.parametrize(
-    "said",
-    [
-        "Please see",
-        "For more on how barn owl boxes hang, see",
-        "For more on barn owl boxes, and how to hang them, see",
-        "For barn owl boxes refer to",
-    ],
+    "said", ["Please see", "For more on how barn owl boxes hang, see", "For barn owl boxes refer to"]
 )
 async def test_a_sentence_that_only_says_where_to_look_opens_no_answer(bench: Any, said: str) -> None:
     page = f"# Barn owls\n\n{said} the barn owl handbook on barn owl boxes. A barn owl box hangs in a barn."
-    report = await bench({"https://owls.test/": page}).service().run(Task("Where does a barn owl box hang?"))
-    assert [sentence.text for sentence in report.summary.sentences] == ["A barn owl box hangs in a barn."]
-
-
-@pytest.mark.parametrize(
-    "said", ["Here you have", "For example there is", "In the example above there is", "(3) Build"]
-)
-async def test_a_sentence_that_leans_on_what_stands_around_it_opens_no_answer(bench: Any, said: str) -> None:
-    page = f"# Barn owls\n\n{said} a barn owl box that hangs in a barn. A barn owl box hangs in a barn."
     report = await bench({"https://owls.test/": page}).service().run(Task("Where does a barn owl box hang?"))
     assert [sentence.text for sentence in report.summary.sentences] == ["A barn owl box hangs in a barn."]
 
