@@ -50,6 +50,8 @@ _COMMENT: Final = re.compile(r"(?:(?:^|(?<=\s))(?:#|//|/\*)|^[ \t]*(?:--|;))(?=[
 _EXAMPLE: Final = re.compile(
     r"(?:\.{0,2}/|~/)?[^\W\d][\w./@:*-]{0,39}(?: [\w./@:-]{1,20}){0,5}|\d{1,3}(?:\.\d{1,3}){3}(?:[/:]\d{1,5})?"
 )
+# An address of mail under a name that is kept for examples: it reaches nobody. Source: RFC 2606 and RFC 6761.
+_NOBODYS_MAIL: Final = re.compile(r"[\w.+-]+@(?:[\w-]+\.)*example(?:\.(?:com|net|org))?")
 # More of them are a story.
 MAX_EXAMPLES: Final = 6
 _NAME: Final = re.compile(r"[^\W\d]\w*")
@@ -93,7 +95,8 @@ def check_code(code: str, evidence: Sequence[str], examples: Sequence[str] = ())
     """
     bare, comments = _apart(code)
     bare = _PLACEHOLDER.sub(" ", _BUILT_IN.sub("(", bare))
-    for name in examples_in(code, examples):
+    named = examples_in(code, examples)
+    for name in named:
         bare = _whole(name).sub(")", bare)  # behind which a hyphen is no minus: `sauce-2.7.zip`
     own = _set_by_itself(bare)
     stand = {token for text in evidence for token in _tokens(text)}
@@ -105,6 +108,7 @@ def check_code(code: str, evidence: Sequence[str], examples: Sequence[str] = ())
         if token not in own and token not in _RESERVED and not (token.islower() and is_stop(token))
     ]
     shown = {link for text in evidence for link in _addresses(text)}
+    shown |= {name for name in named if _NOBODYS_MAIL.fullmatch(name)}
     found += [_finding(FactKind.ADDRESS, link, there=link in shown) for link in dict.fromkeys(_addresses(code))]
     said = (_PLACEHOLDER.sub(" ", comment) for comment in comments)
     return (*found, *(finding for comment in said for finding in check_facts(comment, evidence)))

@@ -120,6 +120,15 @@ def test_names_of_an_example_are_those_that_do_nothing(
     assert refused.isdisjoint({*examples, "-4"})
 
 
+@pytest.mark.parametrize(
+    ("address", "stands"),
+    [("me@example.com", True), ("me@a.example", True), ("me@example.evil.test", False), ("me@depot.test", False)],
+)
+def test_an_address_of_nobody_may_be_an_example(address: str, stands: bool) -> None:
+    found = check_code(f"depot tidy {address}", PASSAGES, (address,))
+    assert [finding.text for finding in found if finding.problem] == ([] if stands else [address])
+
+
 @pytest.mark.parametrize("code", ["a", "if a:\n    b()\n\n        c()", "x = 1\n\n\ny = 2"])
 def test_code_on_one_line_comes_back_as_it_was(code: str) -> None:
     shown = on_one_line(code)
