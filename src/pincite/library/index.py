@@ -278,7 +278,7 @@ class Update:
             "INSERT INTO pages (file_id, url, url_key, member, at_byte, length, content_type, captured_at, note,"
             " body_sha256, document_id, title, language, published_at, text, reading)"
             " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-            (file.file_id, page.url, work_key(page.url), page.member, page.offset, page.length, page.content_type,
+            (file.file_id, page.url, indexed_key(page.url), page.member, page.offset, page.length, page.content_type,
              _stamp(page.captured_at), page.note, sha256_hex(page.body), prepared.document_id, prepared.title,
              prepared.language, published, zlib.compress(prepared.text.encode("utf-8", "surrogatepass"), 6),
              prepared.reading),
@@ -372,7 +372,7 @@ class Update:
         )
 
 
-def work_key(url: str) -> str:
+def indexed_key(url: str) -> str:
     """What two spellings of one address have in common; the address itself where the URL policy knows none."""
     try:
         return url_key(url)

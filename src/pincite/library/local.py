@@ -17,7 +17,7 @@ from pincite.domain.library import IndexReport, LibraryPage, ListedPage, PageHit
 from pincite.domain.page import Document
 from pincite.domain.search import Query
 from pincite.library.folder import open_source, read_again
-from pincite.library.index import Progress, Reading, Update, work_key
+from pincite.library.index import Progress, Reading, Update, indexed_key
 from pincite.library.lookup import Lookup
 from pincite.library.reading import stored_reading
 from pincite.library.records import RawPage, SourceLimits
@@ -156,7 +156,7 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
                 " FROM pages JOIN files USING (file_id) WHERE (url = ? OR url_key = ?) AND is_current = 1"
                 # The exact spelling first, then the same one each time.
                 " ORDER BY url <> ?, url LIMIT 1",
-                (url, work_key(url), url),
+                (url, indexed_key(url), url),
             ).fetchone()
         if row is None:
             raise NotFound(f"the library {self.name} has no page {url}", reason="not_in_library")

@@ -50,8 +50,9 @@ _COMMENT: Final = re.compile(r"(?:(?:^|(?<=\s))(?:#|//|/\*)|^[ \t]*(?:--|;))(?=[
 _EXAMPLE: Final = re.compile(
     r"(?:\.{0,2}/|~/)?[^\W\d][\w./@:*-]{0,39}(?: [\w./@:-]{1,20}){0,5}|\d{1,3}(?:\.\d{1,3}){3}(?:[/:]\d{1,5})?"
 )
-# An address of mail under a name that is kept for examples: it reaches nobody. Source: RFC 2606 and RFC 6761.
-_NOBODYS_MAIL: Final = re.compile(r"[\w.+-]+@(?:[\w-]+\.)*example(?:\.(?:com|net|org))?")
+EXAMPLE_HOST: Final = r"(?:[\w-]+\.)*example(?:\.(?:com|net|org))?"
+"""A name that is kept for examples, as a pattern: what is sent there reaches nobody. Source: RFC 2606, RFC 6761."""
+_NOBODYS_MAIL: Final = re.compile(rf"[\w.+-]+@{EXAMPLE_HOST}")
 # More of them are a story.
 MAX_EXAMPLES: Final = 6
 _NAME: Final = re.compile(r"[^\W\d]\w*")

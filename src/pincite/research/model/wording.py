@@ -16,6 +16,7 @@ from pincite.text.instructions import is_flagged
 from pincite.text.normalise import fold
 from pincite.text.sentences import sentences
 from pincite.text.tokens import is_common_word, words
+from pincite.verification.snippets import EXAMPLE_HOST
 
 # A query for a search engine; what is longer may carry the question's material outside.
 MAX_QUERY_CHARS: Final = 160
@@ -34,10 +35,8 @@ _ENTROPY_FROM: Final = 3.4
 # Keys of services have 16 characters and more.
 _SECRET_CHARS: Final = 16
 _LINKISH = re.compile(r"(?:[a-z][a-z0-9+.-]*://|\bwww\.|\bjavascript:|\bdata:[a-z]|\bmailto:)\S*", re.I)
-# What a manual tells one to type: this machine, and names that are kept for examples. Source: RFC 2606, RFC 6761.
-_LEADS_NOWHERE = re.compile(
-    r"https?://(?:localhost|127\.0\.0\.1|\[::1\]|(?:[\w-]+\.)*example(?:\.(?:com|net|org))?)(?=[:/`]|\Z)[^\s`]*", re.I
-)
+# What a manual tells one to type: this machine, and names that are kept for examples.
+_LEADS_NOWHERE = re.compile(rf"https?://(?:localhost|127\.0\.0\.1|\[::1\]|{EXAMPLE_HOST})(?=[:/`]|\Z)[^\s`]*", re.I)
 _HOST = re.compile(r"\b(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?:/\S*)?\b", re.I)
 _MARKS = re.compile(r"!?\[[^\]]*\]\s*[(\[][^)\]]*[)\]]?|\[\^?\d{1,4}\]:?|(?<!\w)\[\^?\w{1,12}\]:?")
 _MARKUP = re.compile(rf"(?<!`)`[^`\n]{{1,80}}`(?!`)|{_MARKS.pattern}|</?[a-zA-Z!][^<>]{{0,200}}>|`{{3,}}")
