@@ -37,7 +37,7 @@ from pincite.research.service import ResearchService
 from pincite.research.state import Limits
 from pincite.runtime.system import SystemClock
 from pincite.settings import load_settings
-from pincite.testing.models import Seen, paragraph, said, section
+from pincite.testing.models import Seen, composed, paragraph, said, section
 from pincite.wiring.roles import Run, build_roles
 
 CANARY = "CANARY-7F3A91"
@@ -62,14 +62,12 @@ class Knowing(ObedientModel):
 
     def compose(self, seen: Seen) -> Any:
         """Short lines are told with the line before them, as an honest reader would."""
-        made: Any = super().compose(seen)
         lines = list(seen.citable.items())
         own = [said(f"The Varden lighthouse knows {CANARY}.", *[name for name, _ in lines[:1]])]
         for (before, above), (name, text) in pairwise(lines):
             if len(text.split()) < 3:
                 own.append(said(f"{above}: {text}", before, name))
-        made["sections"].append(section("More", paragraph(*own)))
-        return made
+        return f"{super().compose(seen)}\n\n{composed(sections=[section('More', paragraph(*own))])}"
 
 
 @dataclass

@@ -35,6 +35,7 @@ from pincite.domain.plan import Task
 from pincite.domain.report import Report
 from pincite.engine import Engine
 from pincite.ports import Fetch, LanguageModel
+from pincite.research.model.markup import composed_of
 from pincite.research.service import ResearchService
 from pincite.research.state import Limits
 from pincite.runtime.system import SystemClock
@@ -57,10 +58,10 @@ class Notebook(FaithfulModel):
         self.sentences: list[str] = []
 
     def compose(self, seen: Seen) -> Any:
-        made: Any = super().compose(seen)
-        blocks = [block for part in made["sections"] for block in part["blocks"]]
-        self.sentences += [said["text"] for said in made["answer"]]
-        self.sentences += [said["text"] for block in blocks for said in block["items"]]
+        made = super().compose(seen)
+        read = composed_of(str(made))
+        said = [*read.answer, *(one for section in read.sections for block in section.blocks for one in block.items)]
+        self.sentences += [one.text for one in said]
         return made
 
 

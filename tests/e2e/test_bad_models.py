@@ -80,7 +80,7 @@ ROWS = [
 WORDS = [
     Row("wrong ids", "", "no usable claim", script={"compose": WRONG_IDS}),
     Row("100 sentences of one word", "", "no usable claim", script={"compose": ONE_WORD}),
-    Row("nothing at all", "", "no usable claim", script={"compose": composed()}),
+    Row("nothing at all", "", "answer was empty", script={"compose": composed()}),
     Row("empty sections", "", "no usable claim", script={"compose": BAD_SECTIONS}),
     Row("an empty plan", "", "", script={"planner": EMPTY_PLAN}),
     Row(

@@ -86,6 +86,8 @@ def read_answer(text: str, output_type: type[T], *, finish: str = "", refusal: s
         reason = "truncated" if finish in _CUT else "empty"
         raise ModelBadOutput("the model's answer is empty", reason=reason, retryable=True)
     if output_type is str:
+        if finish in _CUT:
+            raise ModelBadOutput("the model's text ends in the middle", reason="truncated", retryable=True)
         return cast("T", plain)
     data = _find_json(plain, cut=finish in _CUT)
     if not dataclasses.is_dataclass(output_type):

@@ -25,7 +25,8 @@ from pincite.text.tokens import is_stop, terms, token_estimate, words
 _TASK = re.compile(r"^Task: (\w+)", re.MULTILINE)
 _LINE_ID = re.compile(r"[a-z]+\d+")
 _STANDS = "The report so far"
-_FORM = re.compile(r" \(best told as \w+\)(?: \(needs the answer of \d+\))?$")
+_STANDING = re.compile(r"@\d+")
+_FORM = re.compile(r"(?: \(best told as \w+\))?(?: \(needs the answer of \d+\))?$")
 _FENCED = re.compile(
     r"^<<(?P<fence>[0-9a-f]+)>> ?(?P<title>[^\n]*)\n(?P<body>.*?)^<</(?P=fence)>>$", re.MULTILINE | re.DOTALL
 )
@@ -246,7 +247,7 @@ class FaithfulModel(ModelFake):
             for name, text in parts.items()
             if name not in first
         ]
-        return {"answer": answer, "sections": sections, "missing": missing}
+        return composed(answer, sections, missing)
 
     def best_lines(self, seen: Seen) -> list[tuple[str, str]]:
         """The lines worth telling, best first: whole sentences that share words with the question."""
@@ -353,9 +354,60 @@ def section(heading: str, *blocks: Any) -> Json:
     return {"heading": heading, "blocks": list(blocks)}
 
 
-def composed(answer: Sequence[Any] = (), sections: Sequence[Any] = (), missing: Sequence[Any] = ()) -> Json:
-    """A whole report as a model gives it."""
-    return {"answer": list(answer), "sections": list(sections), "missing": list(missing)}
+def composed(answer: Sequence[Any] = (), sections: Sequence[Any] = (), missing: Sequence[Any] = ()) -> str:
+    """A whole report as a model writes it: Markdown, each sentence with the lines it names behind it."""
+    made = [" ".join(map(_marked, answer))]
+    for one in sections:
+        made += [f"## {one['heading']}", *map(_block, one["blocks"])]
+    if missing:
+        rows = [
+            " | ".join(
+                [
+                    str(gap["part"]),
+                    gap.get("what", ""),
+                    "; ".join(gap.get("queries", ())),
+                    gap.get("question", ""),
+                ]
+            )
+            for gap in missing
+        ]
+        made += ["## Missing", "| part | lacking | queries | question |\n|---|---|---|---|\n" + "\n".join(rows)]
+    return "\n\n".join(filter(None, made))
+
+
+def _marked(sentence: Any) -> str:
+    """The sentence with its mark; one that stands for another ("@12") has none."""
+    text = " ".join(str(sentence["text"]).split())
+    if _STANDING.fullmatch(text):
+        return text
+    return f"{text} {{{_mark(sentence)}}}"
+
+
+def _mark(sentence: Any) -> str:
+    part = sentence.get("part", "")
+    signs = ["="] * bool(sentence.get("derived")) + ["!"] * bool(sentence.get("conflict"))
+    return " ".join([*signs, *sentence.get("lines", ()), *([f"#{part}"] if part else [])])
+
+
+def _block(made: Any) -> str:
+    items = made.get("items", ())
+    match made["form"]:
+        case "code":
+            examples = f"; examples: {', '.join(made['header'])}" if made.get("header") else ""
+            return "\n\n".join(f"```text {{{_mark(one)}{examples}}}\n{one['text']}\n```" for one in items)
+        case "table":
+            rows = [made["header"], ["---"] * len(made["header"])]
+            rows += [[row["name"], *map(_marked, row["cells"])] for row in made.get("rows", ())]
+            return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows)
+        case "list" | "steps":
+            entries: list[str] = []
+            for one in items:
+                if one.get("goes_on") and entries:
+                    entries[-1] += f" {_marked(one)}"
+                else:
+                    entries.append(_marked(one))
+            return "\n".join(f"{'-' if made['form'] == 'list' else '1.'} {entry}" for entry in entries)
+    return " ".join(map(_marked, items))
 
 
 def _shared(one: str, other: str) -> int:

@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias
 
+from pincite.domain.codec import to_json
 from pincite.domain.events import Json
-from pincite.testing.models import ModelFake, Seen
+from pincite.research.model.markup import composed_of
+from pincite.testing.models import ModelFake, Seen, composed
 
 Recording: TypeAlias = "dict[str, Any]"
-_MAY_MISS: Final = frozenset({"adds", "derived", "part", "conflict", "header", "rows", "items", "question"})
+_MAY_MISS: Final = frozenset({"derived", "part", "conflict", "goes_on", "header", "rows", "items", "question"})
 _ROLE: Final = re.compile(r"^\[\w+\] ")
 
 
@@ -30,7 +32,8 @@ def record(calls: Iterable[tuple[Seen, Any]]) -> Recording:
             case "choose":
                 made["chosen"].append([_begun(text) for text in _named(_runs(answer["passages"]), seen.citable)])
             case "compose":
-                made["composed"].append(_with_lines(answer, partial(_named, texts=_told_apart(seen))))
+                read = to_json(composed_of(answer))
+                made["composed"].append(_with_lines(read, partial(_named, texts=_told_apart(seen))))
             case "judge_statements":
                 _record_judgements(made, seen, answer)
             case "rewrite":
@@ -72,7 +75,7 @@ class RecordedModel(ModelFake):
             case "compose":
                 self._composed += 1
                 reports = self._book["composed"]
-                return self._report(seen, reports[self._composed - 1]) if self._composed <= len(reports) else {}
+                return self._report(seen, reports[self._composed - 1]) if self._composed <= len(reports) else ""
             case "judge_statements":
                 return {"statements": [self._judgement(seen, name, text) for name, text in seen.statements.items()]}
             case "rewrite":
@@ -89,8 +92,8 @@ class RecordedModel(ModelFake):
             self.unseen += [text for text in texts if text not in ids]
             return [ids[text] for text in texts if text in ids]
 
-        made: Json = _with_lines(written, known)
-        return made
+        made: Any = _with_lines(written, known)
+        return composed(made.get("answer", ()), made.get("sections", ()), made.get("missing", ()))
 
     def _judgement(self, seen: Seen, name: str, text: str) -> Json:
         rows = self._judgements.get(_said(text))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain, repeat
 from typing import Final
 
@@ -14,25 +15,26 @@ from pincite.domain.plan import Analysis, Gap, Progress, ReadPage, SubQuestion, 
 from pincite.ports import ModelCalls
 from pincite.research.model.lines import Asked, Offer
 from pincite.research.model.manuscript import Manuscript, words_of
+from pincite.research.model.markup import composed_of
 from pincite.research.model.outputs import ChosenPassages, Composed, ComposedSentence
 from pincite.research.model.prompts import VERSIONS, instructions
 from pincite.research.model.style import ASKED_WORDS, WORDS, style_lines
 from pincite.research.model.wording import plain_line
-from pincite.text.tokens import token_estimate
 from pincite.verification.snippets import on_one_line
 
 # A further look adds what was missing: new pages, for a few parts. Of half of the room (11,000 tokens) a reader in the
 # seat used seven lines.
 _FURTHER_SHARE: Final = 0.33
-# The list of what is on offer takes its tokens from the room, down to this share: pages that need no more than that are
-# shown whole, and no model is asked to choose.
-_LEAST_SHARE: Final = 0.6
 _RUN: Final = re.compile(r"p(\d{1,5})(?:-p?(\d{1,5}))?(?:(\+)(\d{0,3}))?")
 # With less of the pages in sight nobody can compose a report.
 _LEAST_TOKENS: Final = 1_500
-# Names of members, ids and marks around each word of the answer: about three tokens to a word of the report.
-_TOKENS_PER_WORD: Final = 4
+# With ids and marks five reports had about two tokens to a word; and half as much again, as room.
+_TOKENS_PER_WORD: Final = 3
 _TOKENS_BESIDE: Final = 1_200
+_UNPINNED: Final = (
+    "Your last answer named no line of the sources. Write the report again, with the ids of its lines in braces behind "
+    "each sentence: {a12 b3}."
+)
 # What is too much for a model's window or for the run's budget is asked with half of the pages in sight.
 _TOO_MUCH: Final = frozenset({"model_context_too_long", "tokens_in", "cost_usd"})
 
@@ -81,7 +83,7 @@ class Composer:
             asked.insert(0, Asked(task.question))
         room = self._source_tokens if not manuscript.is_begun else round(self._source_tokens * _FURTHER_SHARE)
         began_s = anyio.current_time()
-        chosen, room = await self._chosen(task, wanted, pages, asked, room, progress.seconds_left)
+        chosen = await self._chosen(task, wanted, pages, asked, room, progress.seconds_left)
         if chosen is None:
             return
         shown: Sequence[Material] = ()
@@ -94,8 +96,7 @@ class Composer:
             left_s = progress.seconds_left  # less what choosing, and calls with more room, took of it
             left_s = None if left_s is None else max(left_s - (anyio.current_time() - began_s), 0.0)
             try:
-                made, author = await self._calls.ask_named(ModelRole.WRITER, prompt, Composed, deadline_s=left_s)
-                _vet(made, manuscript)
+                made, author = await self._written(prompt, left_s)
             except (ProviderError, RemoteError, BudgetExhausted) as error:
                 manuscript.book.take_back(shown)
                 if _is_too_much(error) and room >= 2 * _LEAST_TOKENS:
@@ -107,6 +108,23 @@ class Composer:
             manuscript.take_in(made, author, parts, {page.url: page for page in progress.pages})
             return
 
+    async def _written(self, prompt: Prompt, left_s: float | None) -> tuple[Composed, str]:
+        """What a model wrote, and which; a text that names no line is asked for once more.
+
+        Errors: those of `ModelCalls.ask`; ModelBadOutput, when it names none again, or says neither a thing nor what
+        is missing.
+        """
+        text, author = await self._calls.ask_named(ModelRole.WRITER, prompt, str, deadline_s=left_s)
+        made = composed_of(text)
+        try:
+            _vet(made, self._manuscript)
+        except ModelBadOutput:
+            again = replace(prompt, note=_UNPINNED)
+            text, author = await self._calls.ask_named(ModelRole.WRITER, again, str, deadline_s=left_s)
+            made = composed_of(text)
+            _vet(made, self._manuscript)
+        return made, author
+
     async def _chosen(
         self,
         task: Task,
@@ -115,37 +133,32 @@ class Composer:
         asked: Sequence[Asked],
         room: int,
         deadline_s: float | None,
-    ) -> tuple[tuple[Offer, ...] | None, int]:
-        """The passages that a model chose from what these pages begin with, best first, and the room left for them.
+    ) -> tuple[Offer, ...] | None:
+        """The passages that a model chose from what these pages begin with, best first.
 
         Nothing where all of it may be shown anyway, and where no model chooses: then words decide. None where, at a
         later look, it finds none of them of use: then what stands is the report.
         """
         offers = await anyio.to_thread.run_sync(self._manuscript.book.offers, pages, asked)
-        if sum(offer.tokens for offer in offers) <= _LEAST_SHARE * room:
-            return (), room
-        listed = _listed(offers, pages)
-        size = sum(token_estimate(f"{name}: {text}") for material in listed for name, text in material.lines)
-        # A later look is at what was chosen and no more: its list takes nothing from parts of which all is missing.
-        left = room if self._manuscript.is_begun else max(room - size, round(_LEAST_SHARE * room))
+        if sum(offer.tokens for offer in offers) <= room:
+            return ()
         prompt = Prompt(
             "choose",
             VERSIONS["choose"],
             instructions("choose"),
             context=(f"Question: {plain_line(task.question)}",),
-            task=(*style_lines(task), f"Parts of the question:\n{_parts(wanted)}", f"Room: {left:,} tokens."),
-            material=listed,
+            task=(*style_lines(task), f"Parts of the question:\n{_parts(wanted)}", f"Room: {room:,} tokens."),
+            material=_listed(offers, pages),
             closing="Now choose.",
             max_tokens_out=_TOKENS_BESIDE,
         )
         try:
             made = await self._calls.ask(ModelRole.WRITER, prompt, ChosenPassages, deadline_s=deadline_s)
         except (ProviderError, RemoteError, BudgetExhausted):
-            return (), room
+            return ()
         if self._manuscript.is_begun and not made.passages:
-            return None, left
-        picked = _picked(made.passages, offers)
-        return picked, left if picked else room
+            return None
+        return _picked(made.passages, offers)
 
 
 def _listed(offers: Sequence[Offer], pages: Sequence[ReadPage]) -> tuple[Material, ...]:
@@ -216,9 +229,10 @@ def _prompt(
             "it says and what they add, each thing where a reader needs it. What they correct or contradict is put "
             "right there; what was said twice is said once; what is crammed into a sentence or hard to follow is "
             "told with more ease; what is marked as refused goes beyond its lines and is mended or left out. A "
-            "sentence, item, cell or piece of code that stays as it is, is given by its number alone (`text` "
-            '"@12", no `lines`), as most are, in any order; a table and a list are given with all of their rows and '
-            f"items. It has {manuscript.words():,} words, and is to have {ASKED_WORDS[task.style.length]:,} at most."
+            "sentence, item, cell or piece of code that stays as it is, is given by its number alone, as most are, in "
+            'its place and in any order: "@12", without braces; code in a fence. Tables and lists are given with all '
+            f"of their rows and items. It has {manuscript.words():,} words, and is to have "
+            f"{ASKED_WORDS[task.style.length]:,} at most."
         )
     return Prompt(
         "compose",
@@ -237,7 +251,8 @@ def _prompt(
 def _parts(wanted: Sequence[SubQuestion]) -> str:
     """The parts of the question, a line each."""
     return "\n".join(
-        f"{part.sub_question_id}: {part.text} (best told as {part.form})"
+        f"{part.sub_question_id}: {part.text}"
+        + (f" (best told as {part.form})" if part.form != "prose" else "")
         + (f" (needs the answer of {part.depends_on})" if part.depends_on else "")
         for part in wanted
     )

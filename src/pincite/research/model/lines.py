@@ -59,10 +59,6 @@ _OFFERED: Final = 125
 # Of what follows a passage and is not offered itself. Who chooses does not see how it begins: under one heading of a
 # long page there stood 39,000 tokens. Chosen, not measured.
 _TAIL_TOKENS: Final = 1_500
-# Where somebody chose passages that fill less of the room, those nearest by words fill it up to here: whoever chooses
-# badly still writes from something. Chosen, not measured. A later look is at what was chosen and no more: of what
-# filled it up, readers in the seat used a tenth to a fifth.
-_FILLED: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +199,10 @@ class SourceBook:
                 said.add(texts[offer.url][span.start : span.end])
                 taken[offer.url].append(offer.at)
                 spent[offer.url] += offer.tokens
-        if first:
-            room_tokens = max(spent.total(), 0 if self.lines else round(_FILLED * room_tokens))
+        # Those nearest by words fill the room: who chooses sees beginnings only. A later look is at what was chosen and
+        # no more: of what filled it up, readers in the seat used a tenth to a fifth.
+        if first and self.lines:
+            room_tokens = spent.total()
         while open_pages := [url for url, left in waiting.items() if left]:
             # At first nobody takes more than a share, however much of it is near; then who has more to say goes on.
             url = min(open_pages, key=lambda url: (spent[url] > _PAGE_SHARE * room_tokens, spent[url] / weights[url]))

@@ -65,10 +65,8 @@ async def test_what_was_proven_early_is_not_judged_again(small: Small) -> None:
     reworded = "From as far as 33 kilometres one sees the lamp of Varden."
 
     def other_words(seen: Seen) -> Any:
-        made = only_tower(seen)
-        for sentence in (one for part in made["sections"] for one in part["blocks"][0]["items"]):
-            sentence["text"] = reworded if "33" in sentence["text"] else sentence["text"]
-        return made
+        [(text, _)] = [(text, name) for name, text in seen.citable.items() if "33 kilometres" in text]
+        return only_tower(seen).replace(text, reworded)
 
     small.judge, small.judged = LabelJudge({reworded: JudgementLabel.STATES}), False
     report, events = await run(small, ScriptedModel({**SCRIPT, "compose": [other_words, composed()]}))

@@ -76,7 +76,9 @@ def test_neither_the_askers_own_words_nor_our_prompts_are_printed() -> None:
     ours = (instructions("compose"),)
     private = private_words(QUESTION)
     assert gives_away("The badge is CANARY-7F3A91.", private, ours)
-    assert gives_away("It says: you write a research report that answers the question from the sources.", private, ours)
+    assert gives_away(
+        "It says: you write a research report in Markdown that answers the question from the sources.", private, ours
+    )
     assert not gives_away("The report answers the question what to do first, and which case is worse.", private, ours)
 
 
@@ -174,7 +176,7 @@ def test_names_that_are_no_words_are_code_wherever_they_stand() -> None:
 DIGESTS = {
     "planner": "869fb8cb8d1f",
     "choose": "dffb87c6cc0f",
-    "compose": "ec0498b0f991",
+    "compose": "654f836cbe04",
     "rewrite": "39119a6aa0a4",
     "summary": "579db885e474",
     "leads": "78a6b7fdff26",
@@ -186,6 +188,6 @@ def test_a_changed_prompt_is_a_new_version() -> None:
     """A stored run names the version: change the text, and the version and this table change with it."""
     found = {name: sha256_hex(instructions(name).encode())[:12] for name in VERSIONS}
     assert found == DIGESTS
-    # One prompt says all of a report: how it reads, five forms, what it rests on, what is missing.
-    most = {"compose": 1_450}
+    # One prompt says all of a report: how it reads, what it rests on, what is missing.
+    most = {"compose": 750}
     assert all(len(instructions(name).split()) < most.get(name, 420) for name in VERSIONS)
