@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from enum import StrEnum
 from itertools import groupby, pairwise
 from typing import TypeAlias
@@ -204,10 +205,11 @@ class Paragraphs:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The entries of a list, or numbered steps."""
+    """The entries of a list, or numbered steps, the first with the number `start`."""
 
     entries: tuple[Run, ...]
     numbered: bool = False
+    start: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +278,21 @@ Laid: TypeAlias = Paragraphs | Listing | Grid | Code | Quotation
 
 
 def laid_out(section: Section) -> Iterator[Laid]:
-    """What a section prints, in order. Paragraphs that nothing lays out are a list: each is about another thing."""
+    """What a section prints, in order. Paragraphs that nothing lays out are a list: each is about another thing.
+
+    Steps that only code parts are counted on.
+    """
+    number = 1
+    for laid in _laid_out(section):
+        if isinstance(laid, Listing) and laid.numbered:
+            yield replace(laid, start=number)
+            number += len(laid.entries)
+        else:
+            yield laid
+            number = number if isinstance(laid, Code | Quotation) else 1
+
+
+def _laid_out(section: Section) -> Iterator[Laid]:
     for place, blocks in groupby(section.blocks, key=_place_of):
         if place is not None:
             quoted = list(blocks)

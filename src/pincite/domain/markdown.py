@@ -230,7 +230,7 @@ def _laid(laid: Laid, *, bare: bool = False) -> str:
             header, *lines = ([*row, *[""] * (laid.width - len(row))] for row in (named, *rows))
             return "\n".join(f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *lines))
         case Listing():
-            entries = enumerate((_block(_run(entry, bare=bare)) for entry in laid.entries), start=1)
+            entries = enumerate((_block(_run(entry, bare=bare)) for entry in laid.entries), start=laid.start)
             return "\n".join(f"{f'{n}.' if laid.numbered else '-'} {entry}" for n, entry in entries)
         case Paragraphs():
             return "\n\n".join(_block(_run(entry, bare=bare)) for entry in laid.entries)

@@ -237,7 +237,7 @@ class _File:
             case Grid():
                 self._table(laid, bare=bare)
             case Listing(numbered=True):
-                self._steps(laid.entries, bare=bare)
+                self._steps(laid, bare=bare)
             case Listing() | Paragraphs():
                 style = "List Bullet" if isinstance(laid, Listing) else "Quote" if bare else None
                 for entry in laid.entries:
@@ -247,11 +247,11 @@ class _File:
         for piece in pieces:
             self._sentence(paragraph, piece.sentence, piece.span, bare=bare)
 
-    def _steps(self, entries: Sequence[Run], *, bare: bool) -> None:
+    def _steps(self, steps: Listing, *, bare: bool) -> None:
         """Numbers as text: those that Word makes itself go on from one list to the next."""
         from docx.shared import Cm
 
-        for n, entry in enumerate(entries, start=1):
+        for n, entry in enumerate(steps.entries, start=steps.start):
             paragraph = self._word.add_paragraph(f"{n}.\t")
             paragraph.paragraph_format.left_indent = Cm(0.8)
             paragraph.paragraph_format.first_line_indent = Cm(-0.8)

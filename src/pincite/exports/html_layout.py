@@ -94,7 +94,8 @@ def _laid(laid: Laid, to: HtmlSentences, *, bare: bool = False) -> Iterator[str]
             yield from _table(laid, heads, rows)
         case Listing():
             kind = "ol" if laid.numbered else "ul"
-            yield f'<{kind} class="{"steps" if laid.numbered else "points"}">'
+            start = f' start="{laid.start}"' if laid.start > 1 else ""
+            yield f'<{kind} class="{"steps" if laid.numbered else "points"}"{start}>'
             yield from (f'<li dir="auto">{_run(entry, to, bare=bare)}</li>' for entry in laid.entries)
             yield f"</{kind}>"
         case Paragraphs():

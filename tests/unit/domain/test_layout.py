@@ -1,5 +1,6 @@
 """Blocks of a report: each sentence once and in order, and Markdown that says what they say and nothing else."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -11,11 +12,12 @@ from tests.fakes.reports import HOSTILE, laid_out_report
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import Internal
 from pincite.domain.evidence import JudgementLabel, Proof, RecordedJudgement, VerdictStatus
-from pincite.domain.layout import BlockForm, ReportBlock
+from pincite.domain.layout import BlockForm, Listing, ReportBlock, laid_out
 from pincite.domain.markdown import render_markdown, restyle
 from pincite.domain.report import PartStatus, RejectedClaim, Report, ReportGap, ReportPart, ReportStatus
 from pincite.domain.report_words import MAYBE_PARTIAL, NOT_SURELY_ALL, PARTIAL_ANSWER, PARTLY_ANSWERED, balance_text
 from pincite.domain.statements import in_cell, stated, statements_of
+from pincite.exports.html import HtmlExporter
 from pincite.testing.reports import sample_report
 
 REPORT = laid_out_report()
@@ -181,3 +183,21 @@ def test_a_cell_states_what_its_row_and_column_say() -> None:
     assert all(statement.endswith(f": {text}") for text, statement in said)
     assert in_cell("work_mem", "default", "4MB") == "work_mem: default: 4MB"
     assert in_cell("", "default", "4MB") == "default: 4MB"
+
+
+def test_steps_that_code_parts_are_counted_on() -> None:
+    said, size = FIRST.sentences[0], len(FIRST.sentences)
+    forms = (
+        *FIRST.blocks,
+        ReportBlock(BlockForm.PARAGRAPH, ((size,),)),
+        ReportBlock(BlockForm.STEPS, ((size + 1,), (size + 2,))),
+        ReportBlock(BlockForm.CODE, ((size + 3,),)),
+        ReportBlock(BlockForm.STEPS, ((size + 4,),)),
+        ReportBlock(BlockForm.PARAGRAPH, ((size + 5,),)),
+        ReportBlock(BlockForm.STEPS, ((size + 6,),)),
+    )
+    section = replace(FIRST, sentences=(*FIRST.sentences, *(said,) * 7), blocks=forms)
+    assert [one.start for one in laid_out(section) if isinstance(one, Listing) and one.numbered][-3:] == [1, 3, 1]
+    report = replace(REPORT, sections=(section, *REPORT.sections[1:]))
+    assert re.findall(rf"^(\d)\. {said.text[:4]}", render_markdown(report), re.MULTILINE)[-4:] == ["1", "2", "3", "1"]
+    assert HtmlExporter().render(report, {}).decode().count('<ol class="steps" start="3">') == 1
