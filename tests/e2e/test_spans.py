@@ -104,6 +104,21 @@ def test_the_spans_of_a_run_arrive_at_a_collector(pincite: Pincite, tmp_path: Pa
         assert private.encode() not in text, "no secret, no question and no page in a span"
 
 
+def test_a_collector_that_is_down_costs_one_line(pincite: Pincite, tmp_path: Path) -> None:
+    if find_spec("opentelemetry.exporter") is None:
+        pytest.skip("needs the exporter of OpenTelemetry: pip install 'pincite[otel]'")
+    (tmp_path / "tower.md").write_text("# Varden lighthouse\n\nThe Varden lighthouse is 41 metres tall.\n")
+    # Port 9 discards what it gets where anything listens there at all.
+    environ = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://me:pass-of-mine@127.0.0.1:9"}
+    done = pincite("research", ASKED, "--source", f"local:{tmp_path}", "--json", environ=environ)
+    assert done.code == 0, done.err
+    assert done.json["run_id"]
+    (line,) = [line for line in done.err.splitlines() if "127.0.0.1:9" in line]
+    assert line.startswith("Traces: ")
+    assert line.endswith("spans were lost; http://***@127.0.0.1:9 did not take them.")
+    assert "Transient error" not in done.err
+
+
 def calls(pincite: Pincite) -> list[dict[str, Any]]:
     shown = pincite("scope", "export", "local").out
     rows = [json.loads(line) for line in shown.splitlines()]

@@ -21,7 +21,6 @@ from pydantic import SecretStr
 from pincite.domain.errors import ExtraNotInstalled, PinciteError
 from pincite.domain.events import Json
 from pincite.domain.records import CallRecord, LoggedCall
-from pincite.domain.version import VERSION
 from pincite.ports import Clock, RunStore
 from pincite.runtime.call_context import caller
 from pincite.runtime.system import install_extra
@@ -140,15 +139,10 @@ def export_spans(settings: Settings) -> None:
     if find_spec("opentelemetry.sdk") is None or find_spec("opentelemetry.exporter") is None:
         raise ExtraNotInstalled("traces need the SDK of OpenTelemetry", hint=f"Run: {install_extra('otel')}")
     from opentelemetry import trace
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-    from opentelemetry.sdk.resources import Resource
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-    provider = TracerProvider(resource=Resource.create({"service.name": "pincite", "service.version": VERSION}))
-    collector = OTLPSpanExporter(endpoint=settings.otel_endpoint.rstrip("/") + "/v1/traces")
-    provider.add_span_processor(BatchSpanProcessor(collector))
-    trace.set_tracer_provider(provider)
+    from pincite.wiring.traces import send_spans
+
+    trace.set_tracer_provider(send_spans(settings.otel_endpoint, mask_of(settings)(settings.otel_endpoint)))
 
 
 def mask_of(settings: Settings) -> Mask:
