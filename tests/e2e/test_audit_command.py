@@ -96,6 +96,30 @@ def test_the_pages_may_come_from_an_archive(
     assert json.loads(capsys.readouterr().out)["counts"] == {"contradicted": 1}
 
 
+@pytest.mark.parametrize("named", ["bundled", f"local:{EXAMPLES}"])
+def test_the_pages_may_be_named_as_sources_are(
+    named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PINCITE_HOME", str(tmp_path / "home"))
+    report = tmp_path / "report.md"
+    report.write_text(TRUE, encoding="utf-8")
+    assert run(["audit", str(report), "--sources", named, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["counts"] == {"supported": 1, "not_a_claim": 1}
+
+
+def test_a_folder_is_meant_before_a_library_that_is_called_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PINCITE_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    Path("bundled").mkdir()
+    Path("bundled/vacuum.md").write_text(f"URL: {PAGE}\n\nVACUUM reclaims storage.", encoding="utf-8")
+    Path("report.md").write_text(TRUE.replace("dead tuples", "8,190 dead tuples"), encoding="utf-8")
+    assert run(["audit", "report.md", "--sources", "bundled", "--json"]) == 1
+    (entry,) = json.loads(capsys.readouterr().out)["references"]
+    assert "vacuum.md" in entry["reason"]
+
+
 def test_the_pages_may_be_files_of_a_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -159,7 +159,9 @@ def audit(
     report: Annotated[str, typer.Argument(help="A file (Markdown, text, HTML, DOCX, answer JSON), - or a URL.")],
     sources: Annotated[
         list[Path] | None,
-        typer.Option("--sources", help="Folder of files, WARC or WACZ with the cited pages; no site is then asked."),
+        typer.Option(
+            "--sources", help="Folder, WARC or WACZ with the cited pages, or bundled or local; no site is then asked."
+        ),
     ] = None,
     output: options.Output = None,
     fail_under: Annotated[
@@ -187,7 +189,7 @@ def audit(
         vet_output(path, FORMATS)
     if sources:
         # With its pages at hand nothing is asked for on the network, not even what is missing among them.
-        settings |= {"source": tuple(f"local:{path}" for path in sources), "profile": "offline"}
+        settings |= {"source": tuple(map(_source, sources)), "profile": "offline"}
     result = with_engine(audited, settings)
     failed: PinciteError | None = None
     for path in output or ():
@@ -203,6 +205,15 @@ def audit(
     code = exit_code(failed) if failed else _exit_code(result, fail_under)
     if code:
         raise typer.Exit(code)
+
+
+def _source(given: Path) -> str:
+    """As the setting `source` names it. What lies here is meant before a library of Pincite's that is called so."""
+    from pincite.wiring.sources import BUNDLED, LOCAL
+
+    name = str(given)
+    known = name.startswith(f"{LOCAL}:") or (name in (BUNDLED, LOCAL) and not given.exists())
+    return name if known else f"{LOCAL}:{name}"
 
 
 async def _content(report: str, engine: "Engine") -> bytes:
