@@ -298,7 +298,11 @@ def report_markdown(report: bytes | str) -> str:
     Errors: ExtraNotInstalled (a DOCX without the extra), ParseError, TooLarge, EmptyContent.
     """
     if isinstance(report, bytes):
-        return document_markdown(read_docx(report, ""))
+        try:
+            return document_markdown(read_docx(report, ""))
+        except ExtraNotInstalled as error:  # for a report alone the smaller of the two extras is enough
+            what = "a report in DOCX needs the extra audit or office"
+            raise ExtraNotInstalled(what, hint=f"Run: {install_extra('audit')}") from error
     if len(report) > MAX_HTML_BYTES:
         raise TooLarge(f"HTML of {len(report):,} characters is more than is read")
     return document_markdown(Document("html", "", blocks_of(BlockWalk("").run(parse(report).root))))

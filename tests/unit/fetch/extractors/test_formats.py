@@ -21,6 +21,7 @@ from pincite.domain.errors import (
 from pincite.domain.page import BlockKind, Document, MarkKind
 from pincite.fetch.extractors import extract
 from pincite.fetch.extractors.characters import decode
+from pincite.fetch.extractors.office import report_markdown
 
 URL = "https://files.example/report"
 
@@ -266,6 +267,13 @@ def test_missing_extra_names_the_command(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(ExtraNotInstalled) as error:
         extract(workbook(), URL)
     assert "[office]" in error.value.hint
+
+
+def test_a_report_in_docx_names_the_extra_of_audits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mammoth", None)
+    with pytest.raises(ExtraNotInstalled, match="audit or office") as error:
+        report_markdown(b"PK")
+    assert "[audit]" in error.value.hint
 
 
 def book(chapter: str, times: int = 1) -> bytes:
