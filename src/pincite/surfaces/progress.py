@@ -87,7 +87,8 @@ class Progress:
             self.stage_s[self.stage] += max((event.at - self.last_at).total_seconds(), 0.0)
         # After the time is counted: what passed until this event belongs to the stage before it.
         self.stage = _NEXT_STAGE.get(event.type, self.stage)
-        self.last_at = event.at
+        # Tasks side by side tell their events a little out of order: no moment counts twice.
+        self.last_at = event.at if self.last_at is None else max(event.at, self.last_at)
         _take(self, event)
 
     def summary(self) -> str:

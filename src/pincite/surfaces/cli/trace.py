@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
@@ -143,7 +143,7 @@ def trace_lines(record: "RunRecord", events: Sequence[Event], calls: "Sequence[C
                 outcome = f"{tried.outcome}{f' ({tried.detail})' if tried.detail else ''}"
                 bill = f"{_ms(tried.latency_ms):>9}  {usd_text(tried.cost_usd):>10}"
                 yield f"│  │  └─ {tried.provider:<12} {bill}  {outcome}"
-    yield f"└─ {_kinds(calls)}"
+    yield f"└─ {_kinds(calls, total_s)}"
 
 
 def _rounds(events: Sequence[Event], calls: "Sequence[CallRecord]") -> "Iterator[tuple[int, list[CallRecord]]]":
@@ -196,15 +196,26 @@ def _subject(call: "CallRecord") -> str:
     return cut_on_word(text, _WIDE)
 
 
-def _kinds(calls: "Sequence[CallRecord]") -> str:
+def _kinds(calls: "Sequence[CallRecord]", total_s: float) -> str:
     parts = []
     for kind in dict.fromkeys(call.kind for call in calls):
         of = [call for call in calls if call.kind == kind]
-        took_s = sum(call.latency_ms or 0 for call in of) / 1000
-        parts.append(
-            f"{len(of)} {kind} in {took_s:.1f} s for {usd_text(sum((c.used.cost_usd for c in of), Decimal(0)))}"
-        )
-    return "; ".join(parts) or "no calls"
+        spent = usd_text(sum((call.used.cost_usd for call in of), Decimal(0)))
+        parts.append(f"{len(of)} {kind} in {_under_way_s(of):.1f} s for {spent}")
+    if not parts:
+        return "no calls"
+    # Kinds overlap, too: without this line their times would seem to be parts of the whole.
+    return f"{'; '.join(parts)}; at least one running for {_under_way_s(calls):.1f} s of {total_s:.1f} s"
+
+
+def _under_way_s(calls: "Sequence[CallRecord]") -> float:
+    """For how long at least one of them was; several at the same time count once."""
+    took, until = timedelta(0), datetime.min.replace(tzinfo=UTC)
+    for begun, took_ms in sorted((call.started_at, call.latency_ms or 0) for call in calls):
+        ended = begun + timedelta(milliseconds=took_ms)
+        took += max(ended - max(begun, until), timedelta(0))
+        until = max(until, ended)
+    return took.total_seconds()
 
 
 def _ms(latency_ms: float | None) -> str:

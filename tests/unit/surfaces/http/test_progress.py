@@ -71,6 +71,18 @@ def test_events_become_rounds_pages_and_claims() -> None:
     assert sum(found.stage_s) == 63 - 51, "the pause is nobody's time"
 
 
+def test_events_out_of_order_count_no_moment_twice() -> None:
+    found = progress_of(
+        events(
+            (0, EventType.RUN_STARTED, {"question": "Why?"}),
+            (5, EventType.PAGE_REQUESTED, {"url": "https://a.example/"}),
+            (3, EventType.SEARCH_COMPLETED, {"query": "why", "results": 1}),
+            (8, EventType.RUN_COMPLETED, {"status": "completed"}),
+        )
+    )
+    assert sum(found.stage_s) == 8
+
+
 def test_a_library_that_is_read_first_is_told_until_the_run_begins() -> None:
     told: list[tuple[float, EventType, dict[str, Json]]] = [
         (0, EventType.LIBRARY_READ, {"library": "notes", "pages": 1}),
