@@ -8,6 +8,7 @@ from tests.e2e.commands import Pincite
 
 from pincite.audit.references import find_url
 from pincite.domain.events import Event, EventType
+from pincite.domain.statements import ONE_SOURCE_NOTE
 from pincite.surfaces.progress import progress_of
 
 NOTES = {
@@ -41,10 +42,33 @@ def test_a_report_over_a_folder_is_audited_as_it_was_exported(pincite: Pincite, 
     assert "pincite bundle" in refused.json["error"]["hint"]
 
 
-def test_code_carries_no_marks_and_the_report_passes_its_check(pincite: Pincite, notes: Path) -> None:
-    """Where two sources were asked for, sentences say that they have one; inside of code that would break it."""
+def test_that_all_has_one_source_is_said_once_and_the_report_passes_its_check(pincite: Pincite, notes: Path) -> None:
+    """Where two sources were asked for, all files of a folder are of one publisher: every sentence would be marked."""
     (notes / "start.md").write_text(
         "# Pump\n\nStart the pump of Halden by its command:\n\n```sh\npump --start\npump --flow 40\n```\n"
+    )
+    asked = ("research", "How do I start the pump of Halden?", "--source", "local:notes", "-o", "own.json")
+    made = pincite(*asked, environ={"PINCITE_INDEPENDENT_SHARE": "0.9"})
+    assert made.code == 0, made.err
+    assert "pump --start\n> pump --flow 40\n> ```" in made.out
+    assert made.out.count(ONE_SOURCE_NOTE) == 1
+    assert "(one source)" not in made.out
+    assert "(90% were wanted)" in made.out
+    checked = pincite("check", "own.json")
+    assert checked.code == 0, checked.out
+
+
+def test_code_carries_no_marks_and_the_report_passes_its_check(pincite: Pincite, notes: Path) -> None:
+    """Where some sentences have two sources, the others say that they have one; inside of code that would break it."""
+    known = "The pump of Halden starts within two seconds of its command."
+    (notes / "trade").mkdir()
+    (notes / "pincite-library.toml").write_text(
+        '[[folders]]\npath = "."\nbase_url = "https://halden.example/"\n'
+        '[[folders]]\npath = "trade"\nbase_url = "https://trade.example/"\n'
+    )
+    (notes / "trade" / "pump.md").write_text(f"# Pump trade\n\n{known}\n")
+    (notes / "start.md").write_text(
+        f"# Pump\n\n{known}\n\nStart the pump of Halden by its command:\n\n```sh\npump --start\npump --flow 40\n```\n"
     )
     asked = ("research", "How do I start the pump of Halden?", "--source", "local:notes", "-o", "own.json")
     made = pincite(*asked, environ={"PINCITE_INDEPENDENT_SHARE": "0.9"})

@@ -18,6 +18,7 @@ from pincite.domain.evidence import RecordedJudgement, evidence_sha256
 from pincite.domain.ids import judgement_id, statement_sha256
 from pincite.domain.markdown import render_markdown
 from pincite.domain.report import Report, ReportClaim, evidence_of
+from pincite.domain.statements import ONE_SOURCE_NOTE
 from pincite.exports.codec import dump_report
 
 SAMPLE = proven_report()
@@ -439,6 +440,12 @@ FORGERIES = (
         put("claims", TAKES, "marks", to=["one_source"]),
         "summary.sentences[0].text",
         "is printed without “(one source)”",
+    ),
+    Forgery(
+        "one source for all, where some have two",
+        put("notes", to=[ONE_SOURCE_NOTE]),
+        "notes",
+        "say that no claim has a second source",
     ),
     # sources
     Forgery(

@@ -215,7 +215,7 @@ class _Check:
                 yield from excerpt_problems(f"sections[{i}].blocks[{j}]", section, block, by_id, pages)
         for i, reference in enumerate(self._references):
             yield from self._reference(f"references[{i}]", reference)
-        yield from coverage_problems(self._coverage, self._claims)
+        yield from coverage_problems(self._coverage, self._claims, self._notes)
         yield from self._whole(raw)
 
     def _evidence(self) -> Iterator[tuple[str, ReportEvidence]]:
@@ -248,6 +248,7 @@ class _Check:
         self._conflicts = read(tuple[ReportConflict, ...], "conflicts", ())
         self._judgements = read(tuple[RecordedJudgement, ...], "judgements", ())
         self._coverage = read(Coverage, "coverage", Coverage())
+        self._notes = read(tuple[str, ...], "notes", ())
         self._made_at = read(datetime, "created_at", None)  # None stands for a broken one
         summary = read(Summary, "summary", Summary())
         self._sections = read(tuple[Section, ...], "sections", ())
@@ -304,7 +305,9 @@ class _Check:
                     place.examples,
                 )
                 yield from proofs.statement(item)
-            yield from mark_problems(place.where, sentence, claims, place.kind, is_code=place.is_code)
+            yield from mark_problems(
+                place.where, sentence, claims, place.kind, is_code=place.is_code, notes=self._notes
+            )
             if sentence.label:
                 yield from sentence_label_problems(f"{place.where}.label", sentence, claims, references)
         self._used = proofs.used

@@ -32,7 +32,7 @@ from pincite.domain.report_words import (
     TOUCHED_ON,
     open_points,
 )
-from pincite.domain.statements import LOW_CONFIDENCE_LABEL, ONE_SOURCE_MARK, UNRESOLVED_MARK
+from pincite.domain.statements import LOW_CONFIDENCE_LABEL, ONE_SOURCE_MARK, ONE_SOURCE_NOTE, UNRESOLVED_MARK
 from pincite.text.normalise import fold
 from pincite.urls.masking import mask_secrets
 from pincite.verification.facts import check_facts
@@ -129,12 +129,21 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 
 
 def mark_problems(
-    where: str, sentence: Sentence, claims: Sequence[ReportClaim], kind: SectionKind, *, is_code: bool = False
+    where: str,
+    sentence: Sentence,
+    claims: Sequence[ReportClaim],
+    kind: SectionKind,
+    *,
+    is_code: bool = False,
+    notes: Sequence[str] = (),
 ) -> Iterator[Problem]:
-    """Whether a sentence carries the marks that its claims must be printed with; code stands as it is on its page."""
+    """Whether a sentence carries the marks that its claims must be printed with; code stands as it is on its page.
+
+    That claims have one source may be said once, in the `notes` of the report.
+    """
     marks = [claim.marks for claim in claims]
     wanted = {
-        ONE_SOURCE_MARK: any(ClaimMark.ONE_SOURCE in found for found in marks),
+        ONE_SOURCE_MARK: ONE_SOURCE_NOTE not in notes and any(ClaimMark.ONE_SOURCE in found for found in marks),
         UNRESOLVED_MARK: any(ClaimMark.UNRESOLVED in found for found in marks),
         LOW_CONFIDENCE_LABEL: kind is not SectionKind.UNCERTAIN
         and sentence.proof is not Proof.QUOTED  # a source's own words are printed as they stand
@@ -155,8 +164,12 @@ def mark_problems(
             yield failed(f"{where}.{name}", f"{start}-{end} is no part of the sentence")
 
 
-def coverage_problems(coverage: Coverage, claims: Sequence[ReportClaim]) -> Iterator[Problem]:
-    """Whether the counts of sources follow from the evidence."""
+def coverage_problems(
+    coverage: Coverage, claims: Sequence[ReportClaim], notes: Sequence[str] = ()
+) -> Iterator[Problem]:
+    """Whether the counts of sources follow from the evidence, and what the notes say of them from the counts."""
+    if ONE_SOURCE_NOTE in notes and len(coverage.below) != len(claims):
+        yield failed("notes", "say that no claim has a second source, and claims have")
     for index, claim in enumerate(claims):
         pages = {item.url for item in claim.evidence if item.relation is not Relation.CONTRADICTS}
         if claim.independent_sources > max(len(pages), 1):

@@ -148,7 +148,7 @@ def _blocks(report: Report) -> Iterator[str]:
         yield "\n".join(map(_lead, report.leads))
     if balance := balance_text(report):
         yield f"{BALANCE_WORD}: {escape(balance)}"
-    if support := coverage_text(report.coverage):
+    if support := coverage_text(report.coverage, report.notes):
         yield f"{SUPPORT_WORD}: {escape(support)}"
     if report.references:
         yield _heading(2, REFERENCES_HEADING)

@@ -5,7 +5,7 @@ And the text of others as it may be printed: on one line, without what moves a c
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -26,7 +26,7 @@ from pincite.domain.report import (
     ReportStatus,
 )
 from pincite.domain.search import Constraints
-from pincite.domain.statements import LOW_CONFIDENCE_LABEL, ONE_SOURCE_MARK
+from pincite.domain.statements import LOW_CONFIDENCE_LABEL, ONE_SOURCE_MARK, ONE_SOURCE_NOTE
 
 ANSWER_HEADING = "Answer"
 CONFLICTS_HEADING = "Where the sources disagree"
@@ -133,8 +133,8 @@ def _judges(report: Report) -> str:
     return f", judged by {', '.join(judges)}{itself}"
 
 
-def coverage_text(coverage: Coverage) -> str:
-    """How well the report is supported, as one plain sentence; empty where it would say nothing.
+def coverage_text(coverage: Coverage, notes: Sequence[str] = ()) -> str:
+    """How well the report with these notes is supported, as one plain sentence; empty where it would say nothing.
 
     That no second source stands behind anything is worth a line only where somebody asked for one: all files of a
     folder are of one publisher.
@@ -145,7 +145,8 @@ def coverage_text(coverage: Coverage) -> str:
     text = f"{several} independent sources"
     if coverage.wanted_share is not None:
         text += f" ({coverage.wanted_share:.0%} were wanted"
-        text += f"; the others are marked “{ONE_SOURCE_MARK.strip('()')}”)" if coverage.below else ")"
+        marked = coverage.below and ONE_SOURCE_NOTE not in notes
+        text += f"; the others are marked “{ONE_SOURCE_MARK.strip('()')}”)" if marked else ")"
     return f"{text}."
 
 

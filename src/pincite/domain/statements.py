@@ -5,6 +5,8 @@ from pincite.domain.layout import BlockForm, Section, Sentence
 PARTIAL_MARK = "(partly supported)"
 LOW_CONFIDENCE_LABEL = "Less certain: "
 ONE_SOURCE_MARK = "(one source)"
+# Among the notes of a report all of whose claims would carry the mark: it is said once, and no sentence has it.
+ONE_SOURCE_NOTE = "No statement of this report rests on more than one independent source."
 UNRESOLVED_MARK = "(not confirmed again)"
 
 

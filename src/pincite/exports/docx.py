@@ -190,7 +190,7 @@ class _File:
             self._word.add_paragraph(_text(said), style="List Bullet")
 
     def _passages(self) -> None:
-        support = coverage_text(self._report.coverage)
+        support = coverage_text(self._report.coverage, self._report.notes)
         if support:
             self._word.add_paragraph(f"{SUPPORT_WORD}: {_text(support)}")
         self._word.add_heading("Evidence", 1)

@@ -223,7 +223,7 @@ class _Page:
             for n in {e.reference_n for e in claim.evidence if e.relation is not Relation.CONTRADICTS}:
                 if n in resting:
                     resting[n] += 1
-        support = coverage_text(self._report.coverage)
+        support = coverage_text(self._report.coverage, self._report.notes)
         if support:
             yield f'<p class="detail">{SUPPORT_WORD}: {_text(support)}</p>'
         yield f"<h2>{REFERENCES_HEADING}</h2>"

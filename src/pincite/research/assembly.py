@@ -29,7 +29,13 @@ from pincite.domain.report import (
     Summary,
 )
 from pincite.domain.report_words import OLDER_COPY, UNDATED
-from pincite.domain.statements import LOW_CONFIDENCE_LABEL, ONE_SOURCE_MARK, PARTIAL_MARK, UNRESOLVED_MARK
+from pincite.domain.statements import (
+    LOW_CONFIDENCE_LABEL,
+    ONE_SOURCE_MARK,
+    ONE_SOURCE_NOTE,
+    PARTIAL_MARK,
+    UNRESOLVED_MARK,
+)
 from pincite.research.state import LOW_CONFIDENCE, was_asked
 from pincite.research.tidying import conflicts_once, printed_conflicts, sections_once
 from pincite.text.context import context_of
@@ -128,7 +134,8 @@ def assemble(task: Task, progress: Progress, metadata: ReportMetadata, content: 
     # A model that missed something had its second look: beside what it says is missing the cap tells a reader nothing.
     capped = (ReportGap("", higher),) if progress.capped_by and not (gaps and mode is Mode.MODEL) else ()
     coverage = _coverage(tuple(used.values()), metadata.wanted_share)
-    said = _Wording(pages, numbers, frozenset(coverage.below), content.code_names)
+    all_below = bool(used) and len(coverage.below) == len(used)
+    said = _Wording(pages, numbers, frozenset(coverage.below), content.code_names, said_once=all_below)
     sections = sections_once(map(said.section, content.sections))
     claims = tuple(_claim(item, said, pages) for item in used.values())
     refused = (
@@ -161,7 +168,7 @@ def assemble(task: Task, progress: Progress, metadata: ReportMetadata, content: 
         leads=tuple(ReportLead(x.title, x.url, x.snippet, x.reason, x.about) for x in progress.leads[:_MAX_LEADS]),
         rejected_claims=(*refused, *content.rejected),
         coverage=coverage,
-        notes=(*progress.plan.notes, *unheeded),
+        notes=(*progress.plan.notes, *unheeded, *((ONE_SOURCE_NOTE,) if all_below else ())),
         metrics=_metrics(metadata.metrics, progress, references),
         judgements=_judgements(content, used.values()),
         parts=content.parts,
@@ -235,12 +242,16 @@ def _reference(n: int, page: ReadPage, evidence: Evidence, *, is_shared: bool) -
 
 @dataclass(frozen=True, slots=True)
 class _Wording:
-    """How lines are printed: reference numbers by page, the claims with fewer sources than were wanted, code names."""
+    """How lines are printed: reference numbers by page, the claims with fewer sources than were wanted, code names.
+
+    `said_once`: that claims have one source is said of the whole report, and not behind each sentence.
+    """
 
     pages: dict[str, ReadPage]
     numbers: dict[str, int]
     below: frozenset[str]
     code_names: tuple[str, ...]
+    said_once: bool
 
     def marks(self, item: VerifiedClaim) -> tuple[ClaimMark, ...]:
         low = (ClaimMark.LOW_CONFIDENCE,) if item.claim.confidence < LOW_CONFIDENCE else ()
@@ -255,7 +266,7 @@ class _Wording:
         low = proof is not Proof.QUOTED and bool(marks) and all(ClaimMark.LOW_CONFIDENCE in found for found in marks)
         if low and kind is not SectionKind.UNCERTAIN:  # there the heading says so
             text = LOW_CONFIDENCE_LABEL + text
-        if not is_code and any(ClaimMark.ONE_SOURCE in found for found in marks):
+        if not is_code and not self.said_once and any(ClaimMark.ONE_SOURCE in found for found in marks):
             text = f"{text} {ONE_SOURCE_MARK}"
         if not is_code and any(ClaimMark.UNRESOLVED in found for found in marks):
             text = f"{text} {UNRESOLVED_MARK}"

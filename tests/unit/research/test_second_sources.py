@@ -10,7 +10,9 @@ from pincite.domain.budget import Metrics
 from pincite.domain.evidence import JudgementLabel, Proof, Relation, evidence_sha256, named
 from pincite.domain.ids import statement_sha256
 from pincite.domain.plan import Task
-from pincite.domain.report import Report
+from pincite.domain.report import ClaimMark, Report
+from pincite.domain.report_words import coverage_text
+from pincite.domain.statements import ONE_SOURCE_NOTE
 from pincite.ports import Judge
 from pincite.research.second_sources import WITHOUT_JUDGE, SecondSources
 from pincite.research.service import ResearchService
@@ -77,6 +79,16 @@ async def test_without_a_judge_nothing_in_other_words_counts_and_nothing_is_sear
     assert WITHOUT_JUDGE in report.markdown
     assert report.coverage.independent == 0
     assert made.web.searched == plain.web.searched
+
+
+async def test_that_no_claim_has_a_second_source_is_said_once(bench: Any) -> None:
+    report = await service(bench(OWN, limits=LIMITS), None).run(Task(QUESTION))
+    assert len(report.claims) > 1
+    assert set(report.coverage.below) == {claim.id for claim in report.claims}
+    assert all(claim.marks == (ClaimMark.ONE_SOURCE,) for claim in report.claims), "programs are told of each"
+    assert report.markdown.count(ONE_SOURCE_NOTE) == 1
+    assert "(one source)" not in report.markdown
+    assert "marked" not in coverage_text(report.coverage, report.notes)
 
 
 async def test_another_figure_is_no_second_source_whatever_the_judge_says(bench: Any) -> None:
