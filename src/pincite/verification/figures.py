@@ -43,7 +43,7 @@ _ABOUT = (
     r"ungefähr|fast|environ|près de|presque|unos|unas|aproximadamente|casi|alrededor de|~|≈"
 )
 # Where one of these stands as a word: without it no figure of a text is bound by "about".
-SAYS_ABOUT = re.compile(rf"(?:(?<!\w)|(?=[~≈]))(?:{_ABOUT})(?![^\W\d_])", re.IGNORECASE)
+SAYS_ABOUT = re.compile(rf"(?:(?<!\w)|(?=[~≈]))(?:{_ABOUT})(?:(?<=[~≈])|(?![^\W\d_]))", re.IGNORECASE)
 _BOUND = re.compile(
     r"(?:(?<!\w)|(?=[~≈]))"
     r"(?:(?P<min>more than|greater than|at least|no fewer than|no less than|over|above|exceed(?:s|ed|ing)?|"
@@ -292,7 +292,10 @@ class _Reader(Numerals):
             dimension, base = "temperature", tuple((v - 32) * 5 / 9 for v in values)
         end = self.tokens[index - 1].end
         per = self._per(index)
-        match = _BOUND.search(self.text[max(0, start - _LOOK_BACK) : start])
+        before = self.text[max(0, start - _LOOK_BACK) : start]
+        # "c.two" is a name; "c. two" and "c.1900" are about so much.
+        is_name = before.endswith(".") and self.text[start].isalpha()
+        match = None if is_name else _BOUND.search(before)
         return Figure(
             self.text[start:end],
             start,

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pincite import sync
@@ -63,6 +63,14 @@ def test_a_word_that_ends_like_a_bound_is_none() -> None:
     assert [figure.bound for figure in figures("SunOS 4 and v≈3 and about 5")] == ["", "about", "about"]
 
 
+def test_a_name_that_ends_in_a_number_word_is_not_about_so_many() -> None:
+    assert [figure.bound for figure in figures("c.two, ca.three, c. four and c.1900")] == ["", "", "about", "about"]
+
+
+def test_a_sign_before_a_word_says_about() -> None:
+    assert claim_type("The road is ~two kilometres long.") is ClaimType.ESTIMATE
+
+
 def test_a_report_without_a_model_says_what_its_claims_are(tmp_path: Path) -> None:
     folder = tmp_path / "pages"
     folder.mkdir()
@@ -98,6 +106,8 @@ _PIECES = (
 
 
 @given(st.lists(st.sampled_from(_PIECES), max_size=8), st.sampled_from(("", " ")))
+@example(["c.", "two"], "")
+@example(["~", "two"], "")
 def test_no_figure_is_bound_by_about_where_no_word_says_so(pieces: list[str], between: str) -> None:
     text = between.join(pieces)
     if any(figure.bound == "about" for figure in figures(text)):
