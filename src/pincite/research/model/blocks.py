@@ -11,8 +11,8 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.layout import BlockForm, ReportBlock
 from pincite.domain.report import RejectedClaim
 from pincite.research.assembly import DraftedSection, Line
-from pincite.research.model.outputs import ComposedBlock, ComposedSentence
-from pincite.research.model.sentences import Checked, Proposed
+from pincite.research.model.outputs import ComposedBlock, ComposedRow, ComposedSentence
+from pincite.research.model.sentences import MAX_CLAIMS, Checked, Proposed
 from pincite.research.model.wording import beside_code, in_code, links_in, unmarked
 from pincite.text.context import points_back
 from pincite.text.instructions import is_flagged
@@ -25,8 +25,12 @@ MAX_ITEMS: Final = 40
 MAX_ROWS: Final = 20
 # What fits a page's width.
 MAX_COLUMNS: Final = 6
+# A count, what a row is about, and something of it.
+_COUNTED_COLUMNS: Final = 3
 # Of a row or a column; longer ones state something.
 _NAME_CHARS: Final = 80
+# What stands over a column that only counts the rows. Over others a number may be what a row is about ("Exit code").
+_COUNTS: Final = frozenset("no nr number rank place position priority step rang platz schritt étape rango paso".split())
 # A scrap of a line says nothing in the place of a sentence.
 LEAST_WORDS: Final = 5
 CODE: Final = "code"
@@ -179,6 +183,7 @@ def leaning(written: Sequence[ComposedSentence], propose: Propose, above: str = 
 
 def _table(block: ComposedBlock, propose: Propose) -> tuple[Planned | None, list[Proposed]]:
     """The table where it has columns and cells; each cell is proven with the names of its row and column."""
+    block = _uncounted(block)
     header = tuple(_name(text) for text in block.header[:MAX_COLUMNS])
     columns = header[1:]
     if not columns or not all(columns) or not block.rows:
@@ -201,6 +206,30 @@ def _table(block: ComposedBlock, propose: Propose) -> tuple[Planned | None, list
     code = dict.fromkeys(name for text in labels for name in in_code(text) if _is_code_in_all(name, labels))
     made = Planned(BlockForm.TABLE, tuple(items), header, tuple(names), tuple(code)) if names else None
     return made, over
+
+
+def _uncounted(block: ComposedBlock) -> ComposedBlock:
+    """The table without a first column that counts its rows: the next one names them, and lends them its lines.
+
+    A rank is in no line, so that each cell beside it would be refused for a figure.
+    """
+    rows, more = block.rows[:MAX_ROWS], block.rows[MAX_ROWS:]
+    counts = [str(place) for place in range(1, len(rows) + 1)]
+    over = _name(block.header[0]).rstrip(".").lower() if block.header else ""
+    if len(block.header) < _COUNTED_COLUMNS or (over and over not in _COUNTS):
+        return block
+    if not rows or [_name(row.name).rstrip(".)") for row in rows] != counts:
+        return block
+    names = {row.cells[0].text for row in rows if row.cells and len(row.cells[0].text) <= _NAME_CHARS}
+    if len(names) < len(rows) or not all(map(_name, names)):  # a reader could not tell the rows apart
+        return block
+    return replace(block, header=block.header[1:], rows=(*(_named_by(*row.cells) for row in rows), *more))
+
+
+def _named_by(first: ComposedSentence, *cells: ComposedSentence) -> ComposedRow:
+    """The row of the other cells, each of which may rest on what its name does."""
+    lines = (tuple(dict.fromkeys((*cell.lines, *first.lines)))[:MAX_CLAIMS] for cell in cells)
+    return ComposedRow(first.text, tuple(replace(cell, lines=own) for cell, own in zip(cells, lines, strict=True)))
 
 
 def _is_code_in_all(name: str, labels: Sequence[str]) -> bool:

@@ -95,6 +95,32 @@ async def test_each_cell_of_a_table_is_proven_with_its_row_and_column() -> None:
     assert "| Lamp [1] | far |" in report.markdown
 
 
+@pytest.mark.parametrize("over", ["", "#", "No.", "Rank"])
+async def test_a_column_that_counts_the_rows_is_left_out(over: str) -> None:
+    rows = {
+        "1": [one("Lamp", of=LAMP), one("far", of=LAMP)],
+        "2.": [one("Council", of=OWNER), one("owns the tower", of=PAINT)],
+    }
+    labels = {"Lamp: State: far": S, "Council: State: owns the tower": S}
+    report, _ = await run(report_on(table((over, "Thing", "State"), rows)), labels)
+    [block] = report.sections[0].blocks
+    assert (block.header, block.rows) == (("Thing", "State"), ("Lamp", "Council"))
+    cells = {sentence.text: sentence.claim_ids for sentence in report.sections[0].sentences}
+    assert len(cells["owns the tower"]) == 2, "its own line, and that of the name"
+
+
+@pytest.mark.parametrize(
+    ("over", "names"),
+    [("Exit code", ("1", "2")), ("Rank", ("1", "3")), ("Rank", ("first", "second"))],
+    ids=["values", "gap", "words"],
+)
+async def test_a_number_that_a_row_is_about_has_to_be_carried(over: str, names: tuple[str, str]) -> None:
+    rows = {name: [one("Lamp", of=LAMP), one("far", of=LAMP)] for name in names}
+    labels = {f"{name}: {column}": S for name in names for column in ("Thing: Lamp", "State: far")}
+    report, _ = await run(report_on(table((over, "Thing", "State"), rows)), labels)
+    assert not [b for part in report.sections for b in part.blocks if b.header and b.header[0] == "Thing"]
+
+
 async def test_what_a_row_is_named_by_is_carried_by_a_line_of_any_of_its_cells_and_what_a_cell_says_is_not() -> None:
     since = {"Tower of 1897": [one("Anna Holm", of=BY_HOLM), one("Skarvik", of=OWNER)]}
     held = {"Skarvik": [one("in 1897", of=BY_HOLM), one("since 1897", of=OWNER)]}
