@@ -29,8 +29,6 @@ MAX_COLUMNS: Final = 6
 _COUNTED_COLUMNS: Final = 3
 # Of a row or a column; longer ones state something.
 _NAME_CHARS: Final = 80
-# What stands over a column that only counts the rows. Over others a number may be what a row is about ("Exit code").
-_COUNTS: Final = frozenset("no nr number rank place position priority step rang platz schritt étape rango paso".split())
 # A scrap of a line says nothing in the place of a sentence.
 LEAST_WORDS: Final = 5
 CODE: Final = "code"
@@ -211,12 +209,12 @@ def _table(block: ComposedBlock, propose: Propose) -> tuple[Planned | None, list
 def _uncounted(block: ComposedBlock) -> ComposedBlock:
     """The table without a first column that counts its rows: the next one names them, and lends them its lines.
 
-    A rank is in no line, so that each cell beside it would be refused for a figure.
+    A rank is in no line, so that each cell beside it would be refused for a figure. Below a word ("Exit code") a number
+    may be what its row is about, and stays.
     """
     rows, more = block.rows[:MAX_ROWS], block.rows[MAX_ROWS:]
     counts = [str(place) for place in range(1, len(rows) + 1)]
-    over = _name(block.header[0]).rstrip(".").lower() if block.header else ""
-    if len(block.header) < _COUNTED_COLUMNS or (over and over not in _COUNTS):
+    if len(block.header) < _COUNTED_COLUMNS or any(character.isalpha() for character in block.header[0]):
         return block
     if not rows or [_name(row.name).rstrip(".)") for row in rows] != counts:
         return block
