@@ -41,8 +41,7 @@ from pincite.fetch.politeness import HostTurns
 from pincite.fetch.resolver import VettedResolver
 from pincite.fetch.robots_gate import RobotsGate
 from pincite.fetch.service import FetchService
-from pincite.runtime.breaker import MemoryBreaker
-from pincite.runtime.limiter import MemoryLimiter, Rate
+from pincite.runtime.limiter import MemoryBreaker, MemoryLimiter, Rate
 from pincite.runtime.reader_process import OBJECTS_BETWEEN_COLLECTIONS
 from pincite.runtime.system import SystemClock
 from pincite.testing.web import StubResolver

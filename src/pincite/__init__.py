@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pincite.domain.fetch import FetchResult as FetchResult
     from pincite.domain.fetch import Hosted as Hosted
     from pincite.domain.fetch import Render as Render
-    from pincite.domain.library import IndexReport as IndexReport
     from pincite.domain.page import Document as Document
     from pincite.domain.page import Snapshot as Snapshot
     from pincite.domain.plan import AnswerForm as AnswerForm
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from pincite.domain.requests import SearchRequest as SearchRequest
     from pincite.domain.search import Constraints as Constraints
     from pincite.domain.search import Depth as Depth
+    from pincite.domain.search import IndexReport as IndexReport
     from pincite.domain.search import Query as Query
     from pincite.domain.search import SearchResponse as SearchResponse
     from pincite.domain.search import Topic as Topic
@@ -92,14 +92,13 @@ _NAMES: dict[str, str] = {
     ),
     "pincite.domain.events": "Event EventType RunStatus",
     "pincite.domain.evidence": "JudgeCase Judgement JudgementLabel Thresholds Verdict",
-    "pincite.domain.library": "IndexReport",
     "pincite.domain.plan": "AnswerForm ReportDepth ReportLength ReportStyle SubQuestion",
     "pincite.domain.excerpts": "Excerpts",
     "pincite.domain.fetch": "FetchRequest FetchResult Hosted Render",
     "pincite.domain.page": "Document Snapshot",
     "pincite.domain.report": "Report",
     "pincite.domain.requests": "PlanPart ResearchRequest SearchRequest",
-    "pincite.domain.search": "Constraints Depth Query SearchResponse Topic",
+    "pincite.domain.search": "Constraints Depth IndexReport Query SearchResponse Topic",
     "pincite.engine": "Engine RunOptions",
     "pincite.fetch.extractors": "extract",
     "pincite.fetch.robots": "robots_verdict",

@@ -32,9 +32,9 @@ from pincite.domain.errors import (
 )
 from pincite.domain.frozen import dataclass
 from pincite.domain.version import USER_AGENT
-from pincite.runtime.call_context import count_request
 from pincite.runtime.recovery import retry_after_s
 from pincite.runtime.system import too_many_open_files
+from pincite.runtime.telemetry import count_request
 
 if TYPE_CHECKING:
     import ssl

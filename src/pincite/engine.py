@@ -28,11 +28,11 @@ from pincite.wiring.sources import resolve_sources
 
 if TYPE_CHECKING:
     from pincite.domain.events import Json, RunStatus
-    from pincite.domain.library import IndexReport
     from pincite.domain.plan import SubQuestion
     from pincite.domain.records import QueueCounts
     from pincite.domain.report import Report
     from pincite.domain.requests import ResearchRequest
+    from pincite.domain.search import IndexReport
     from pincite.execution import Execution, OnEvent
     from pincite.ports import Judge, ModelCalls
     from pincite.research.model.estimate import Estimate

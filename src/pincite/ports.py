@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pincite.domain.evidence import JudgeCase, Judgement, Thresholds
     from pincite.domain.excerpts import Excerpts
     from pincite.domain.fetch import FetchRequest, FetchResult
-    from pincite.domain.library import LibraryPage, PageHit, Survey
     from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt
     from pincite.domain.page import Document, Snapshot
     from pincite.domain.records import (
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
         SettledCall,
     )
     from pincite.domain.report import Report
-    from pincite.domain.search import Query, SearchResponse
+    from pincite.domain.search import LibraryPage, PageHit, Query, SearchResponse, Survey
 
 T = TypeVar("T")
 

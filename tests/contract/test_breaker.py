@@ -8,7 +8,7 @@ import pytest
 from tests.contract.redis_links import redis_link
 
 from pincite.ports import Breaker
-from pincite.runtime.breaker import BreakerRules, MemoryBreaker
+from pincite.runtime.limiter import BreakerRules, MemoryBreaker
 from pincite.storage.limits import PUBLIC, TableBreaker
 from pincite.storage.redis_store import RedisBreaker
 from pincite.storage.schema import breakers

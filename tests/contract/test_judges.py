@@ -31,9 +31,9 @@ from pincite.judges.onnx import OnnxJudge, labels_of, probabilities
 from pincite.judges.wrappers import PREMISE_CHARS, CascadeJudge, GuardedJudge, RecordedJudge, judgement_of, premises_of
 from pincite.llm.calls import RecordedCalls
 from pincite.ports import Judge
-from pincite.runtime.breaker import BreakerRules, MemoryBreaker
-from pincite.runtime.call_context import RequestMeter, metered
 from pincite.runtime.ledger import PassingLedger
+from pincite.runtime.limiter import BreakerRules, MemoryBreaker
+from pincite.runtime.telemetry import RequestMeter, metered
 from pincite.testing.clock import FrozenClock
 from pincite.testing.judges import LabelJudge
 from pincite.testing.models import FaithfulModel, ModelFake, Seen

@@ -31,8 +31,7 @@ from pincite.search.catalogue import CATALOGUE
 from pincite.search.provider import ApiProvider, Surroundings
 from pincite.testing.clock import FrozenClock
 from pincite.urls import UrlPolicy
-from pincite.urls.addresses import AddressPolicy
-from pincite.urls.policy import PORTS
+from pincite.urls.policy import PORTS, AddressPolicy
 
 CLASSES = {
     "tavily": "Tavily",

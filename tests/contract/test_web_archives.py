@@ -7,7 +7,7 @@ import pytest
 from tests.contract.wayback import WaybackServer
 
 from pincite.domain.errors import NetworkError, PageBlocked, PinciteError, ProviderBadReply, RateLimited
-from pincite.fetch.wayback import Wayback
+from pincite.fetch.backends.archive import Wayback
 from pincite.testing.clock import FrozenClock
 from pincite.testing.web import StubWeb
 

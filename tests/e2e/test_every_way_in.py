@@ -14,7 +14,7 @@ from mcp import Client
 from pincite.domain.errors import PinciteError
 from pincite.engine import Engine
 from pincite.surfaces.http.app import create_app
-from pincite.surfaces.http.identity import KeyRing
+from pincite.surfaces.http.gate import KeyRing
 from pincite.surfaces.mcp.server import make_server, own_tools
 
 CASES = json.loads((Path(__file__).parents[1] / "conformance" / "data" / "ssrf_cases.json").read_text())["cases"]

@@ -18,7 +18,7 @@ from pincite.domain.fetch import FetchRequest
 from pincite.domain.ids import sha256_hex
 from pincite.engine import Engine
 from pincite.surfaces.http.app import create_app
-from pincite.surfaces.http.identity import KeyRing
+from pincite.surfaces.http.gate import KeyRing
 from pincite.surfaces.mcp.server import make_server, own_tools
 from pincite.testing.web import html
 

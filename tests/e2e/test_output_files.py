@@ -7,7 +7,7 @@ import pytest
 from tests.e2e.commands import EXAMPLES, QUESTION, Pincite
 
 from pincite.surfaces.cli.app import run
-from pincite.surfaces.cli.files import report_formats
+from pincite.surfaces.cli.options import report_formats
 
 NOWHERE = "no/such/folder"
 LOCAL = ("--source", f"local:{EXAMPLES}")

@@ -17,7 +17,7 @@ from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.page import Block, BlockKind, Document, Snapshot
 from pincite.domain.records import Outcome
 from pincite.domain.search import LeftOut, Query, SearchInfo, SearchResponse, SearchResult
-from pincite.runtime.call_context import count_request
+from pincite.runtime.telemetry import count_request
 
 _READ_AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 _WORD = re.compile(r"\w+")

@@ -7,8 +7,8 @@ import pytest
 
 from pincite.domain.errors import BlockedAddress
 from pincite.engine import Engine
-from pincite.runtime.call_context import Caller, called_by
 from pincite.runtime.system import SystemClock
+from pincite.runtime.telemetry import Caller, called_by
 from pincite.storage.tool_log import FILE_NAME, file_log
 
 

@@ -21,8 +21,8 @@ from pincite.domain.errors import (
 )
 from pincite.domain.fetch import FetchRequest
 from pincite.domain.frozen import dataclass
-from pincite.domain.library import ListedPage
 from pincite.domain.page import Document
+from pincite.domain.search import ListedPage
 from pincite.ports import Fetch, WebArchive
 from pincite.urls.keys import address_key
 from pincite.urls.masking import mask_secrets

@@ -8,10 +8,9 @@ from typing import Final
 from pincite.domain.budget import Metrics
 from pincite.domain.evidence import Claim, VerifiedClaim
 from pincite.domain.frozen import dataclass
-from pincite.domain.library import Survey
 from pincite.domain.page import Document, Snapshot
 from pincite.domain.report import ConflictKind
-from pincite.domain.search import Constraints, Query, SearchResult
+from pincite.domain.search import Constraints, Query, SearchResult, Survey
 
 
 class AnswerForm(StrEnum):

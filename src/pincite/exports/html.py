@@ -42,9 +42,9 @@ from pincite.domain.report_words import (
     without_controls,
 )
 from pincite.domain.signs import MARKS, PROOFS, VERDICTS, beyond_text, claim_proof, proofs_used, refusal, sentence_proof
-from pincite.exports.bibliography import site
 from pincite.exports.html_layout import proof_html, section_html, styled_html
 from pincite.exports.passages import Part, passage
+from pincite.exports.simple import site
 
 _ASSETS = resources.files("pincite.exports") / "assets"
 _PREFORMATTED = frozenset({BlockKind.CODE, BlockKind.TABLE})

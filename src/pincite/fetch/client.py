@@ -20,7 +20,7 @@ from pincite.fetch.page_failures import client_redirect
 from pincite.fetch.proxies import UpstreamProxy
 from pincite.fetch.resolver import VettedResolver
 from pincite.ports import Clock
-from pincite.runtime.call_context import count_request
+from pincite.runtime.telemetry import count_request
 from pincite.urls import ParsedUrl, parse_url
 from pincite.urls.policy import UrlPolicy
 

@@ -12,7 +12,7 @@ from pincite.domain.events import Json
 from pincite.domain.evidence import INSIDE, ContextRole, JudgeCase, Judgement, JudgementLabel, Thresholds
 from pincite.domain.records import Outcome
 from pincite.ports import Breaker, Judge, Ledger
-from pincite.runtime.call_context import RequestMeter, current_meter, metered
+from pincite.runtime.telemetry import RequestMeter, current_meter, metered
 
 
 class CascadeJudge:

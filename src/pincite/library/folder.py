@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from pincite.domain.errors import ArchiveCorrupt, LibraryNotFound, NotFound
 from pincite.domain.frozen import dataclass
-from pincite.domain.library import Skipped
+from pincite.domain.search import Skipped
 from pincite.library.records import (
     MANIFEST_NAME,
     READABLE_SUFFIXES,

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from pincite.domain.errors import PinciteError
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
-from pincite.domain.library import IndexReport, Skipped
+from pincite.domain.search import IndexReport, Skipped
 from pincite.library.folder import FileEntry, Source, list_files, pages_of
 from pincite.library.reading import PreparedPage, Unread, read_all
 from pincite.library.records import Ignored, RawPage

@@ -13,9 +13,8 @@ from types import TracebackType
 
 from pincite.domain.errors import NotFound
 from pincite.domain.ids import sha256_hex
-from pincite.domain.library import IndexReport, LibraryPage, ListedPage, PageHit, PassageKind, Survey
 from pincite.domain.page import Document
-from pincite.domain.search import Query
+from pincite.domain.search import IndexReport, LibraryPage, ListedPage, PageHit, PassageKind, Query, Survey
 from pincite.library.folder import open_source, read_again
 from pincite.library.index import Progress, Reading, Update, indexed_key
 from pincite.library.lookup import Lookup

@@ -9,8 +9,7 @@ from datetime import datetime
 from urllib.parse import urlsplit
 
 from pincite.domain.frozen import dataclass
-from pincite.domain.library import PageHit
-from pincite.domain.search import Constraints, Query
+from pincite.domain.search import Constraints, PageHit, Query
 from pincite.library.records import READABLE_SUFFIXES
 from pincite.library.schema import frequencies, passages_counted
 from pincite.library.vectors import PassageVectors

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pincite.domain.errors import Locked, PinciteError, StorageFull, StorageUnavailable
-from pincite.domain.library import IndexReport, ListedPage, Skipped
+from pincite.domain.search import IndexReport, ListedPage, Skipped
 from pincite.library.records import head_of, is_archive
 from pincite.runtime.system import make_private, too_many_open_files
 from pincite.sqlite import open_sqlite

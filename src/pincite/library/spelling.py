@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Mapping
 from string import ascii_lowercase
 
-from pincite.domain.library import Survey
+from pincite.domain.search import Survey
 from pincite.library.schema import frequencies, passages_counted
 from pincite.text.normalise import fold
 from pincite.text.similarity import nearest, typos_allowed

@@ -20,7 +20,7 @@ from typing import BinaryIO, cast
 from urllib.parse import urldefrag
 
 from pincite.domain.errors import ArchiveCorrupt
-from pincite.domain.library import Skipped
+from pincite.domain.search import Skipped
 from pincite.library.members import Damage, Member, member_at, members
 from pincite.library.records import Ignored, RawPage, SourceLimits, is_archive, readable_type
 from pincite.runtime.system import too_many_open_files

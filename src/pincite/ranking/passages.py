@@ -12,8 +12,8 @@ from hashlib import sha256
 from typing import Final, Protocol
 
 from pincite.domain.frozen import dataclass
-from pincite.domain.library import PassageKind
 from pincite.domain.page import Block, BlockKind, Document
+from pincite.domain.search import PassageKind
 from pincite.text.sentences import sentences
 from pincite.text.tokens import index_terms
 

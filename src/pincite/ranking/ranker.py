@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Final
 
 from pincite.domain.frozen import dataclass
-from pincite.domain.library import Survey
 from pincite.domain.page import Document
+from pincite.domain.search import Survey
 from pincite.ports import Embedder, Reranker
 from pincite.ranking.passages import CutPassage, Draft, KnownPassages, context_text, cut_passages, passage_text
 from pincite.ranking.scores import K1, Features, Model, Rarity, bm25, coverage, length_of, likelihood, weighted_terms

@@ -28,8 +28,8 @@ from pincite.domain.search import SearchResult
 from pincite.ports import DocumentStore, EventSink, Fetch, Ledger, SnapshotStore
 from pincite.research.records import emit_calls, emit_settled, from_cache, ids_from_record, page_record, was_stale
 from pincite.research.state import GIVEN, Limits, in_period, source_key
-from pincite.runtime.call_context import RequestMeter, current_meter, metered
 from pincite.runtime.recovery import another_may_help
+from pincite.runtime.telemetry import RequestMeter, current_meter, metered
 from pincite.text.similarity import cluster
 from pincite.urls import mask_secrets, registrable_domain
 

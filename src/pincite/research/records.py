@@ -16,11 +16,10 @@ from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import Conflict, SchemaMismatch
 from pincite.domain.events import EventType, Json
 from pincite.domain.fetch import FetchResult
-from pincite.domain.library import Survey
 from pincite.domain.plan import Progress
 from pincite.domain.records import Outcome
 from pincite.domain.report import Report
-from pincite.domain.search import LeftOut, Query, SearchResponse, SearchResult
+from pincite.domain.search import LeftOut, Query, SearchResponse, SearchResult, Survey
 from pincite.ports import EventSink, Ledger, Vocabulary
 from pincite.research.state import query_key
 

@@ -34,7 +34,7 @@ from pincite.domain.plan import Lead, Progress, ReadPage, Task
 from pincite.domain.records import Outcome
 from pincite.ports import Clock, DocumentStore, EventSink, Fetch, Judge, Ledger, SnapshotStore
 from pincite.research.records import ids_from_record, page_record
-from pincite.runtime.call_context import RequestMeter, current_meter, metered
+from pincite.runtime.telemetry import RequestMeter, current_meter, metered
 from pincite.text.context import context_of, passage_in_context
 from pincite.text.normalise import Folded, fold
 from pincite.urls import registrable_domain

@@ -31,7 +31,7 @@ from pincite.research.records import (
     results_record,
 )
 from pincite.research.state import GIVEN, QUEUE_WAIT_S, Limits, in_period, query_key, sendable, source_key
-from pincite.runtime.call_context import RequestMeter, current_meter, metered
+from pincite.runtime.telemetry import RequestMeter, current_meter, metered
 from pincite.urls import registrable_domain
 
 _UNCAPPED = frozenset({GIVEN, "local"})

@@ -30,8 +30,8 @@ from pincite.research.state import (
     with_verification,
     within_quotable,
 )
-from pincite.runtime.call_context import RequestMeter, metered
 from pincite.runtime.recovery import DEFECT, first_failure
+from pincite.runtime.telemetry import RequestMeter, metered
 
 if TYPE_CHECKING:
     from pincite.research.revalidation import Revalidation

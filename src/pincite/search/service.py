@@ -16,9 +16,8 @@ from pincite.domain.errors import InvalidInput, PinciteError, SearchProviderUnav
 from pincite.domain.frozen import dataclass
 from pincite.domain.search import Query, SearchInfo, SearchResponse
 from pincite.ports import Breaker, Cache, Clock, Limiter, SearchProvider
-from pincite.runtime.breaker import MemoryBreaker
 from pincite.runtime.concurrency import SingleFlight
-from pincite.runtime.limiter import INTERACTIVE, MemoryLimiter
+from pincite.runtime.limiter import INTERACTIVE, MemoryBreaker, MemoryLimiter
 from pincite.runtime.system import SystemClock
 from pincite.search.calls import Caller, Conditions, Trail
 from pincite.search.catalogue import Terms, card_of

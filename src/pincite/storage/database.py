@@ -29,9 +29,8 @@ from pincite.ports import Clock
 from pincite.runtime.system import CONNECTION, make_private, needing
 from pincite.sqlite import switch_to_wal
 from pincite.storage import failures, migrations
-from pincite.storage.connections import WAIT_S, IdleConnections, RetryPolicy, database_url
 from pincite.storage.home_files import can_only_be_read, open_read_only
-from pincite.storage.transactions import Transaction
+from pincite.storage.transactions import WAIT_S, IdleConnections, RetryPolicy, Transaction, database_url
 
 T = TypeVar("T")
 S = TypeVar("S", bound="Scoped")

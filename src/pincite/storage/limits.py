@@ -12,8 +12,7 @@ from typing import Final, TypeVar
 
 from pincite.domain.errors import Internal
 from pincite.ports import Clock
-from pincite.runtime.breaker import BreakerRules, BreakerState
-from pincite.runtime.limiter import Ask, Bucket
+from pincite.runtime.limiter import Ask, BreakerRules, BreakerState, Bucket
 from pincite.storage.tables import FileTables, Tables, TextStatements
 
 T = TypeVar("T")

@@ -15,8 +15,7 @@ from urllib.parse import quote
 from pincite.domain.errors import InvalidSetting, PinciteError, StorageUnavailable
 from pincite.domain.records import CacheCounts, Entry
 from pincite.ports import Clock
-from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
-from pincite.runtime.limiter import Ask
+from pincite.runtime.limiter import DEFAULT_RULES, Ask, BreakerRules
 from pincite.runtime.system import SystemClock, needing
 from pincite.runtime.telemetry import count_cache_read
 from pincite.storage.cache import entry_of, plain_of

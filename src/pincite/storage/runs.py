@@ -19,7 +19,6 @@ from pincite.runtime.lease import is_gone
 from pincite.storage import retention
 from pincite.storage.database import Scoped, reads, writes
 from pincite.storage.evidence import find_report, read_events, record_of
-from pincite.storage.queue import redelivery_of
 from pincite.storage.schema import (
     DIMENSIONS,
     calls,
@@ -33,6 +32,7 @@ from pincite.storage.schema import (
     usage_of,
     usd,
 )
+from pincite.storage.server import redelivery_of
 from pincite.storage.transactions import Transaction
 
 ACTIVE: Final = (RunStatus.QUEUED, RunStatus.RUNNING)

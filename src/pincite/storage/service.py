@@ -11,24 +11,22 @@ import anyio.to_thread
 
 from pincite.domain.records import RunRecord
 from pincite.ports import Breaker, Clock
-from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
 from pincite.runtime.lease import Lease
 from pincite.runtime.ledger import RunLedger, open_ledger
+from pincite.runtime.limiter import DEFAULT_RULES, BreakerRules
 from pincite.storage import retention
 from pincite.storage.cache import TableCache
-from pincite.storage.connections import WAIT_S
 from pincite.storage.database import Database, Scoped, open_database, reads, writes
-from pincite.storage.events import SqlEvents, open_events
 from pincite.storage.home_files import DATABASE_NAME
-from pincite.storage.ledger import SqlCallStore
+from pincite.storage.ledger import SqlCallStore, SqlEvents, open_events
 from pincite.storage.limits import PUBLIC, TableBreaker, TableBuckets
 from pincite.storage.pages import TableDocuments, TableSnapshots, stored_bytes
-from pincite.storage.queue import SqlRunQueue
 from pincite.storage.retention import in_small_steps
 from pincite.storage.runs import SqlRunStore
 from pincite.storage.schema import run_snapshots
+from pincite.storage.server import SqlRunQueue
 from pincite.storage.tables import TextStatements
-from pincite.storage.transactions import Transaction
+from pincite.storage.transactions import WAIT_S, Transaction
 from pincite.urls.policy import Retention
 
 if TYPE_CHECKING:

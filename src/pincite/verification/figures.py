@@ -10,9 +10,9 @@ from typing import Final
 
 from pincite.domain.frozen import dataclass
 from pincite.text.tokens import is_stop
-from pincite.verification.numerals import COMPOUND, Numerals, readings
 from pincite.verification.units import (
     ARTICLES,
+    COMPOUND,
     CURRENCY_SIGNS,
     HALF,
     HUNDREDS,
@@ -26,6 +26,8 @@ from pincite.verification.units import (
     TWO_WORD_UNITS,
     UNITS,
     VULGAR,
+    Numerals,
+    readings,
 )
 
 _AN_HOUR = frozenset({"kph", "kmh", "mph"})

@@ -4,10 +4,9 @@ from urllib.parse import urlsplit
 
 from pincite.domain.frozen import dataclass
 from pincite.ports import Breaker, Clock
-from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
 from pincite.runtime.concurrency import ResourcePool
 from pincite.runtime.fallback import CountedCache, FallbackBreaker, FallbackBuckets, FallbackCache, Switch
-from pincite.runtime.limiter import Buckets
+from pincite.runtime.limiter import DEFAULT_RULES, BreakerRules, Buckets
 from pincite.settings import Settings
 from pincite.storage.redis_store import Link, RedisBreaker, RedisBuckets, RedisCache, open_redis, open_upstash
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from pincite.audit.pages import PageReading
     from pincite.audit.recheck import Stored
-    from pincite.domain.library import ListedPage
     from pincite.domain.page import Document
     from pincite.domain.report import ReportEvidence
+    from pincite.domain.search import ListedPage
     from pincite.fetch.client import SiteSessions
     from pincite.fetch.service import FetchService
     from pincite.fetch.shared_pages import Intake
@@ -131,8 +131,7 @@ class _Network:
         from pincite.fetch.proxies import UpstreamProxy
         from pincite.fetch.resolver import SystemResolver, VettedResolver, parse_resolve
         from pincite.fetch.robots_gate import RobotsGate, RobotsMemory, RobotsMode
-        from pincite.runtime.breaker import BreakerRules, MemoryBreaker
-        from pincite.runtime.limiter import Buckets, MemoryBuckets, Rate, SharedLimiter
+        from pincite.runtime.limiter import BreakerRules, Buckets, MemoryBreaker, MemoryBuckets, Rate, SharedLimiter
 
         policy = url_policy(settings)
         self._sessions = site_sessions(settings)
@@ -316,7 +315,7 @@ async def web_archive(settings: Settings, clock: Clock, kept: ResourcePool) -> W
     # An archive is the network, too, and hears which addresses somebody reads.
     if settings.profile == OFFLINE or settings.archives == "none":
         return None
-    from pincite.fetch.wayback import Wayback
+    from pincite.fetch.backends.archive import Wayback
 
     return await kept.open(aclosing(Wayback(clock, base_url=settings.wayback_base_url, user_agent=settings.agent)))
 

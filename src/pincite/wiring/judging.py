@@ -194,7 +194,7 @@ def _vet_cascade(parts: Sequence[JudgePart], setting: str) -> None:
 
 def _adapter(place: str, settings: Settings, clock: Clock) -> "GuardedJudge":
     from pincite.judges.wrappers import GuardedJudge
-    from pincite.runtime.breaker import BreakerRules, MemoryBreaker
+    from pincite.runtime.limiter import BreakerRules, MemoryBreaker
 
     return GuardedJudge(_unguarded(place, settings), MemoryBreaker(clock, BreakerRules(failures=_FAILURES)))
 

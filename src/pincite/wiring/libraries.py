@@ -17,9 +17,9 @@ import anyio.from_thread
 import anyio.to_thread
 
 from pincite.domain.ids import sha256_hex
-from pincite.domain.library import IndexReport, ListedPage
 from pincite.domain.page import Document
 from pincite.domain.reasons import plural
+from pincite.domain.search import IndexReport, ListedPage
 from pincite.ports import Embedder, Extractor, Reranker
 from pincite.runtime.concurrency import ResourcePool
 from pincite.settings import Settings

@@ -22,9 +22,8 @@ from pincite.domain.errors import ExtraNotInstalled, PinciteError
 from pincite.domain.events import Json
 from pincite.domain.records import CallRecord, LoggedCall
 from pincite.ports import Clock, RunStore
-from pincite.runtime.call_context import caller
 from pincite.runtime.system import install_extra
-from pincite.runtime.telemetry import Mask, configure_logs, masked, masker
+from pincite.runtime.telemetry import Mask, caller, configure_logs, masked, masker
 from pincite.settings import Settings, environment_names, load_settings
 from pincite.urls.masking import mask_typed
 

@@ -33,10 +33,10 @@ from pincite.wiring.stores import Shared, open_shared
 if TYPE_CHECKING:
     from pincite.audit.recheck import Recheck
     from pincite.audit.service import AuditService
-    from pincite.domain.library import IndexReport, ListedPage
     from pincite.domain.plan import Task
     from pincite.domain.records import RunRecord
     from pincite.domain.report import Report
+    from pincite.domain.search import IndexReport, ListedPage
     from pincite.fetch.service import FetchService
     from pincite.library.local import LocalLibrary
     from pincite.ports import EventSink, Exporter, Fetch, Judge, LanguageModel, Search, WebArchive

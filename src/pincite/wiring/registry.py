@@ -63,9 +63,9 @@ _EXPORTERS: Mapping[str, str] = {
     "md": "pincite.exports.simple:MarkdownExporter",
     "json": "pincite.exports.simple:JsonExporter",
     "csv": "pincite.exports.simple:CsvExporter",
-    "csl.json": "pincite.exports.bibliography:CslJsonExporter",
-    "bib": "pincite.exports.bibliography:BibtexExporter",
-    "ris": "pincite.exports.bibliography:RisExporter",
+    "csl.json": "pincite.exports.simple:CslJsonExporter",
+    "bib": "pincite.exports.simple:BibtexExporter",
+    "ris": "pincite.exports.simple:RisExporter",
 }
 
 PROVIDERS = Registry("pincite.search_providers", _ENGINES)

@@ -65,8 +65,7 @@ def common_in_database(storage: "ScopedStorage", clock: Clock) -> Common | None:
 
 def common_in_redis(redis: "CommonRedis", own: Common, clock: Clock) -> Common:
     """That of all workers with one Redis; `own` takes over while it is gone."""
-    from pincite.runtime.breaker import MemoryBreaker
-    from pincite.runtime.limiter import SharedLimiter
+    from pincite.runtime.limiter import MemoryBreaker, SharedLimiter
 
     if own.notes.buckets is None:
         return own

@@ -202,7 +202,7 @@ class Sharing:
 
         Errors: ShareRefused (the scope is private), InvalidInput (the place can't be written), StorageUnavailable.
         """
-        from pincite.sharing.bundle import BundleWriter
+        from pincite.sharing.items import BundleWriter
 
         vet_scope(self._settings)
         await self._look()
@@ -265,7 +265,7 @@ class Sharing:
         return item_of_stored(key, stored, self._contracts, self._clock.now()) if stored else None
 
     async def _answer_keys(self) -> list[str]:
-        from pincite.sharing.bundle import ITEMS_MAX
+        from pincite.sharing.items import ITEMS_MAX
 
         keys: dict[str, None] = {}
         for cache, namespace in self._answers.namespaces(self._scopes):
@@ -282,7 +282,7 @@ class Sharing:
 
         Errors: InvalidInput (no such file), InvalidSetting, ShareRefused (nothing of the file is taken).
         """
-        from pincite.sharing.bundle import read_bundle
+        from pincite.sharing.items import read_bundle
 
         names = {peer.key: peer.name for peer in named_peers(self._settings)}
         trusted = [vet_key(key)] if key else list(names)

@@ -6,7 +6,7 @@ from tests.fakes.small_web import SmallWeb
 from pincite.audit.findings import Audit, AuditVerdict, ListedReference, ReferenceState
 from pincite.audit.pages import PageReading, match_given
 from pincite.audit.service import AuditService
-from pincite.domain.library import ListedPage
+from pincite.domain.search import ListedPage
 
 
 def reference(text: str, url: str = "") -> ListedReference:

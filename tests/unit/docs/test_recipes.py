@@ -15,7 +15,7 @@ import uvicorn
 
 from pincite.engine import Engine
 from pincite.surfaces.http.app import create_app
-from pincite.surfaces.http.identity import KeyRing
+from pincite.surfaces.http.gate import KeyRing
 
 PAGE = Path(__file__).parents[3] / "docs" / "recipes.md"
 RECIPE = re.compile(r"<!-- recipe: (?P<package>[a-z_.]+) -->\n```python no-run\n(?P<code>.*?)^```$", re.S | re.M)

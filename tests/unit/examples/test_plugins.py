@@ -27,7 +27,7 @@ from pincite.ranking.ranker import Source
 from pincite.runtime.concurrency import resource_pool
 from pincite.runtime.readers import ReaderPool
 from pincite.settings import Settings
-from pincite.surfaces.cli.files import report_formats
+from pincite.surfaces.cli.options import report_formats
 from pincite.testing.clock import FrozenClock
 from pincite.testing.reports import sample_report
 from pincite.testing.web import StubRequest, StubResolver, StubWeb

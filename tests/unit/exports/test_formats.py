@@ -12,8 +12,19 @@ from hypothesis import strategies as st
 from tests.fakes.reports import HOSTILE, empty_report, report_stating
 
 from pincite.domain.report import Report
-from pincite.exports.bibliography import BibtexExporter, CslJsonExporter, RisExporter, doi, keys, site
-from pincite.exports.simple import COLUMNS, CsvExporter, JsonExporter, MarkdownExporter, cell
+from pincite.exports.simple import (
+    COLUMNS,
+    BibtexExporter,
+    CslJsonExporter,
+    CsvExporter,
+    JsonExporter,
+    MarkdownExporter,
+    RisExporter,
+    cell,
+    doi,
+    keys,
+    site,
+)
 from pincite.ports import Exporter
 from pincite.testing.reports import sample_report
 

@@ -21,10 +21,9 @@ from tests.fakes.reports import HOSTILE, empty_report, report_stating
 from pincite.domain.errors import ExtraNotInstalled, NotFound, PinciteError, PolicyRefusal
 from pincite.domain.report import Report
 from pincite.domain.report_words import one_line
-from pincite.exports.bibliography import BibtexExporter, CslJsonExporter, RisExporter, keys
 from pincite.exports.docx import DocxExporter
 from pincite.exports.pdf import PdfExporter, refuse
-from pincite.exports.simple import MarkdownExporter
+from pincite.exports.simple import BibtexExporter, CslJsonExporter, MarkdownExporter, RisExporter, keys
 from pincite.testing.reports import sample_report
 
 SAMPLE = sample_report()

@@ -14,8 +14,7 @@ from pincite.fetch.limits import FetchLimits
 from pincite.fetch.politeness import HostTurns
 from pincite.fetch.resolver import VettedResolver
 from pincite.fetch.robots_gate import RobotsGate, RobotsMode
-from pincite.runtime.breaker import MemoryBreaker
-from pincite.runtime.limiter import MemoryLimiter, Rate
+from pincite.runtime.limiter import MemoryBreaker, MemoryLimiter, Rate
 from pincite.runtime.system import SystemClock
 from pincite.testing.clock import FrozenClock
 from pincite.testing.web import StubResolver, StubWeb

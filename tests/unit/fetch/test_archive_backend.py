@@ -10,7 +10,7 @@ import pytest
 from pincite.audit.check import CheckStatus
 from pincite.domain.errors import ArchiveCorrupt, NotFound, Timeout
 from pincite.domain.fetch import FetchRequest
-from pincite.domain.library import LibraryPage
+from pincite.domain.search import LibraryPage
 from pincite.engine import Engine
 from pincite.fetch.backends.archive import ArchiveBackend
 from pincite.settings import load_settings

@@ -22,7 +22,7 @@ from pincite.fetch.page_cache import PageCache
 from pincite.fetch.robots_gate import RobotsMode
 from pincite.fetch.service import FetchService
 from pincite.fetch.shared_pages import Intake, PeerBackend, ShareRules, item_key, shared_item, why_not
-from pincite.runtime.call_context import RequestMeter, metered
+from pincite.runtime.telemetry import RequestMeter, metered
 from pincite.settings import load_settings
 from pincite.sharing.items import Item, Kind, Signer, item_of
 from pincite.sharing.peers import DOWN_S, LIED_S

@@ -14,7 +14,7 @@ from pincite.execution import KILLS_WORKERS, MAX_DEATHS
 from pincite.jobs import WorkerLimits, open_worker
 from pincite.research.service import ResearchService
 from pincite.settings import Settings, load_settings
-from pincite.storage import connections
+from pincite.storage import transactions
 from pincite.testing.web import html, write_warc
 
 QUEUED = RunOptions(for_workers=True)
@@ -80,7 +80,7 @@ async def test_a_run_that_kills_its_workers_is_given_up(settings: Settings) -> N
 async def test_a_worker_without_work_keeps_four_connections(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "CALM_S", 0.4)
+    monkeypatch.setattr(transactions, "CALM_S", 0.4)
     monkeypatch.setattr(dispatch, "_IDLE_S", 0.4)
     monkeypatch.setattr(jobs, "SWEEP_S", 0.1)
     query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"

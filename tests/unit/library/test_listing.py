@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pincite.domain.library import ListedPage
+from pincite.domain.search import ListedPage
 from pincite.fetch.extractors import BytesExtractor
 from pincite.library.local import LocalLibrary
 from pincite.library.records import SourceLimits

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.domain.library import PassageKind
 from pincite.domain.page import Block, BlockKind, Document
+from pincite.domain.search import PassageKind
 from pincite.ranking.passages import MAX_WORDS, drafts
 from pincite.text.tokens import index_terms, query_terms
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.domain.errors import ArchiveCorrupt
-from pincite.domain.library import Skipped
+from pincite.domain.search import Skipped
 from pincite.library.folder import FileEntry, open_source, pages_of
 from pincite.library.records import Ignored, RawPage, SourceLimits
 from pincite.library.warc import warc_page_at, warc_pages

@@ -7,7 +7,7 @@ import pytest
 from tests.fakes.embedder import WordEmbedder
 from tests.fakes.small_web import document_of
 
-from pincite.domain.library import Survey
+from pincite.domain.search import Survey
 from pincite.library.vectors import VectorFile
 from pincite.ranking.answerable import is_here, part_features, part_likelihood
 from pincite.ranking.passages import vector_key

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from pincite.domain.budget import Budget
 from pincite.domain.evidence import Claim, Verdict, VerdictStatus, VerifiedClaim
 from pincite.domain.ids import claim_id
-from pincite.domain.library import Survey
 from pincite.domain.plan import Gap, Plan, Progress, SubQuestion, Task
-from pincite.domain.search import Constraints, Query, SearchResult
+from pincite.domain.search import Constraints, Query, SearchResult, Survey
 from pincite.research.extractive.planner import ExtractivePlanner, variants
 from pincite.research.state import LOW_CONFIDENCE, Limits, open_sub_questions, query_key, sendable
 from pincite.settings import PROFILES, load_settings

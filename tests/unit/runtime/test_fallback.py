@@ -10,9 +10,8 @@ from tests.fakes.upstash import UpstashFake
 
 from pincite.domain.errors import StorageUnavailable
 from pincite.domain.records import Entry
-from pincite.runtime.breaker import MemoryBreaker
 from pincite.runtime.fallback import AGAIN_AFTER_S, FallbackBreaker, FallbackBuckets, FallbackCache, Switch
-from pincite.runtime.limiter import INTERACTIVE, Ask, MemoryBuckets, Rate, SharedLimiter
+from pincite.runtime.limiter import INTERACTIVE, Ask, MemoryBreaker, MemoryBuckets, Rate, SharedLimiter
 from pincite.storage.cache import opened_cache
 from pincite.storage.redis_store import RedisBreaker, RedisCache, open_redis, open_upstash
 from pincite.testing.clock import FrozenClock

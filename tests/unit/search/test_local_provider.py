@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from pincite.domain.errors import Timeout
-from pincite.domain.library import PageHit, Survey
-from pincite.domain.search import Query
+from pincite.domain.search import PageHit, Query, Survey
 from pincite.search.providers.local import LocalProvider
 
 

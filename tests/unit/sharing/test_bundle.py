@@ -10,9 +10,8 @@ import pytest
 
 from pincite.domain.errors import InvalidInput, InvalidSetting, ShareRefused
 from pincite.domain.ids import sha256_hex
-from pincite.sharing import bundle as bundles
-from pincite.sharing.bundle import BundleWriter, read_bundle
-from pincite.sharing.items import Item, Kind, Signer, item_of, vet_key
+from pincite.sharing import items as bundles
+from pincite.sharing.items import BundleWriter, Item, Kind, Signer, item_of, read_bundle, vet_key
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SIGNER, STRANGER = Signer(bytes(range(32))), Signer(bytes(32))

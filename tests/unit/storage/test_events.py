@@ -6,7 +6,7 @@ from typing import Any
 from pincite.domain.budget import Budget
 from pincite.domain.events import EventType, RunStatus
 from pincite.domain.records import RunRecord
-from pincite.storage.events import SqlEvents
+from pincite.storage.ledger import SqlEvents
 from pincite.storage.service import open_storage
 from pincite.testing.clock import FrozenClock
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from sqlalchemy import create_engine, event
 from sqlalchemy.pool import QueuePool
 
-from pincite.storage.connections import CALM_S, KEPT_IDLE, IdleConnections
+from pincite.storage.transactions import CALM_S, KEPT_IDLE, IdleConnections
 from pincite.testing.clock import FrozenClock
 
 

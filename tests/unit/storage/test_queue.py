@@ -11,7 +11,7 @@ from pincite.domain.errors import RunFenced
 from pincite.domain.events import EventType, RunStatus
 from pincite.domain.records import Offer, Outcome, RunRecord
 from pincite.runtime.lease import this_worker
-from pincite.storage.queue import ABANDONED_S, OFFERED_AGAIN_S, SqlRunQueue
+from pincite.storage.server import ABANDONED_S, OFFERED_AGAIN_S, SqlRunQueue
 from pincite.storage.service import Storage
 from pincite.testing.clock import FrozenClock
 

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from pincite.domain.errors import PinciteError, SchemaMismatch, StorageUnavailable
-from pincite.storage.connections import RetryPolicy
+from pincite.storage.transactions import RetryPolicy
 
 
 class Time:

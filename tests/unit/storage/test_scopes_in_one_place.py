@@ -36,7 +36,7 @@ def _uses_sqlalchemy(path: Path) -> bool:
 def test_only_what_serves_all_users_looks_across_scopes() -> None:
     root = Path(pincite.storage.__file__).parent
     users = {path.name for path in root.rglob("*.py") if "AcrossScopes" in path.read_text(encoding="utf-8")}
-    assert users == {"transactions.py", "queue.py", "server.py"}
+    assert users == {"transactions.py", "server.py"}
 
 
 def test_text_of_sql_sees_every_scope_only_where_that_is_meant(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from pincite.domain.errors import Locked, StorageFull
 from pincite.domain.records import LoggedCall
-from pincite.runtime.call_context import Caller, called_by, caller
+from pincite.runtime.telemetry import Caller, called_by, caller
 from pincite.wiring import observing
 from pincite.wiring.observing import ToolLog, shortened
 

@@ -23,8 +23,8 @@ from pincite.fetch.proxies import EgressProxy, UpstreamProxy
 from pincite.fetch.resolver import VettedResolver
 from pincite.fetch.robots_gate import Admission, RobotsGate
 from pincite.ports import Clock
-from pincite.runtime.call_context import current_meter
 from pincite.runtime.system import needing
+from pincite.runtime.telemetry import current_meter
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Dialog, Frame, Page, Request, Response, Route

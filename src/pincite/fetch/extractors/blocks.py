@@ -10,10 +10,9 @@ from lxml.html import HtmlElement
 from pincite.domain.frozen import dataclass
 from pincite.domain.page import Block, BlockKind
 from pincite.fetch.extractors.characters import clean
+from pincite.fetch.extractors.class_names import code_language, is_footnote, note_kind
 from pincite.fetch.extractors.hidden import NEVER_TEXT, PICTURES
 from pincite.fetch.extractors.inline import InlineReader
-from pincite.fetch.extractors.languages import code_language
-from pincite.fetch.extractors.notes import is_footnote, note_kind
 from pincite.fetch.extractors.revealed import FOLDED
 from pincite.fetch.extractors.tables import Cell, holds_data, table_block
 

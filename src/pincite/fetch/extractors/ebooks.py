@@ -19,9 +19,9 @@ from pincite.domain.errors import EmptyContent, ParseError, PinciteError, TooLar
 from pincite.domain.page import Block, Document
 from pincite.fetch.extractors import VERSIONS
 from pincite.fetch.extractors.characters import clean, decode
-from pincite.fetch.extractors.dates import parse_date
 from pincite.fetch.extractors.dom import remove
 from pincite.fetch.extractors.html import file_document, fragment_blocks, links_of
+from pincite.fetch.extractors.metadata import parse_date
 from pincite.fetch.extractors.tables import with_header
 
 # Four times the largest file, in the memory of one worker.

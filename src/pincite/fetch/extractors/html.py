@@ -18,7 +18,6 @@ from pincite.fetch.extractors.features import BlockFeatures
 from pincite.fetch.extractors.formulas import settle_formulas
 from pincite.fetch.extractors.hidden import NEVER_TEXT, drop_unseen
 from pincite.fetch.extractors.items import PageItems
-from pincite.fetch.extractors.languages import language_of
 from pincite.fetch.extractors.layout import Layout
 from pincite.fetch.extractors.main_content import (
     both_votes,
@@ -28,7 +27,7 @@ from pincite.fetch.extractors.main_content import (
     select,
     without_controls,
 )
-from pincite.fetch.extractors.metadata import Metadata, read_metadata
+from pincite.fetch.extractors.metadata import Metadata, language_of, read_metadata
 from pincite.fetch.extractors.preformatted import unfolded
 from pincite.fetch.extractors.revealed import place_streamed
 from pincite.fetch.extractors.style_rules import apply_rules

@@ -18,11 +18,11 @@ from lxml.html import HtmlElement
 from pincite.domain.items import Item, ItemKind
 from pincite.domain.page import BLOCK_SEPARATOR, Block
 from pincite.fetch.extractors.blocks import Found
-from pincite.fetch.extractors.dates import parse_date
 from pincite.fetch.extractors.dom import Page
 from pincite.fetch.extractors.features import is_made_of_records
 from pincite.fetch.extractors.inline import absolute
 from pincite.fetch.extractors.layout import bare
+from pincite.fetch.extractors.metadata import parse_date
 from pincite.fetch.extractors.repeated import MARKUP, Draft, entries, integer, line_of, posts
 
 # Of a thread or a list, which pages show in parts themselves.

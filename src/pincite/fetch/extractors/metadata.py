@@ -6,20 +6,85 @@ The canonical address is believed only on the page's own site (see `canonical_of
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from lxml import etree
 from lxml.html import HtmlElement
 
 from pincite.domain.frozen import dataclass
+from pincite.domain.page import Block, BlockKind
 from pincite.domain.version import PRODUCT_TOKEN
 from pincite.fetch.extractors.characters import clean_line
-from pincite.fetch.extractors.dates import date_in_url, parse_date
 from pincite.fetch.extractors.dom import Page
 from pincite.fetch.extractors.inline import absolute
 from pincite.fetch.robots import page_signals
+
+_DATE_FORMATS = (
+    "%B %d, %Y",
+    "%b %d, %Y",
+    "%b. %d, %Y",
+    "%d %B %Y",
+    "%d %b %Y",
+    "%Y/%m/%d",
+    "%Y%m%d",
+    "%d.%m.%Y",
+    "%Y-%m",
+)
+_URL_DATE = re.compile(r"/((?:19|20)\d{2})[/-](0[1-9]|1[0-2])[/-](0[1-9]|[12]\d|3[01])(?:[/-]|$)")
+_ZONE_OFFSET = re.compile(r"\s*([+-]\d{2}):?(\d{2})$")
+_MAIL_DATE = re.compile(r"(?:[A-Za-z]{3}, )?\d{1,2} [A-Za-z]{3} \d{4} \d")
+_PROSE = frozenset({BlockKind.PARAGRAPH, BlockKind.DEFINITION, BlockKind.LIST_ITEM, BlockKind.QUOTATION})
+# 82 of 84 pages that declare a language were guessed right on 500 characters; more than 3,000 cost time only.
+_LEAST_CHARS, _MOST_CHARS = 500, 3_000
+# The guesser's distance: prose of a language it knows stays below. Chosen on the same pages.
+_WORST_SCORE = 600
+_FIRST_YEAR, _LAST_YEAR = 1900, 2100
+# The longest ways to write a date, with weekday and zone; longer texts hold a date among other words.
+_MAX_DATE_CHARS = 60
+
+
+def parse_date(text: str) -> datetime | None:
+    """The moment `text` names, or None. A date alone is its midnight; a time without zone counts as UTC."""
+    text = " ".join(text.split())
+    if not text or len(text) > _MAX_DATE_CHARS:
+        return None
+    moment = _read_date(text)
+    if moment is None or not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
+        return None
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError:
+        return None
+
+
+def date_in_url(url: str) -> datetime | None:
+    """The day a news-like path `/2024/05/31/` names, or None."""
+    match = _URL_DATE.search(url)
+    if match is None:
+        return None
+    try:
+        return datetime(int(match.group(1)), int(match.group(2)), int(match.group(3)), tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _read_date(text: str) -> datetime | None:
+    """As ISO 8601 has dates, as mail does, or as people write them."""
+    with suppress(ValueError):
+        return datetime.fromisoformat(_ZONE_OFFSET.sub(r"\1:\2", text.removesuffix(" UTC").removesuffix(" GMT")))
+    if _MAIL_DATE.match(text):
+        from email.utils import parsedate_to_datetime
+
+        with suppress(ValueError):
+            return parsedate_to_datetime(text)
+    for pattern in _DATE_FORMATS:
+        with suppress(ValueError):
+            return datetime.strptime(text, pattern).replace(tzinfo=UTC)
+    return None
+
 
 # Far above any title: a page that puts its text there is cut.
 _MAX_TITLE = 500
@@ -281,3 +346,17 @@ def _line(text: str, limit: int) -> str:
     """One clean line of at most `limit` characters, cut on a word."""
     line = clean_line(text)
     return line if len(line) <= limit else line[:limit].rsplit(" ", 1)[0] + "…"
+
+
+def language_of(blocks: Iterable[Block]) -> str:
+    """The two-letter code of the language, nothing when there is too little prose or it fits no language well.
+
+    Source: extraction figures: .908 right at 500 characters in 9 microseconds; a model would cost half a second once.
+    """
+    from resiliparse.parse.lang import detect_fast
+
+    text = "".join(f" {block.text}" for block in blocks if block.kind in _PROSE)[:_MOST_CHARS]
+    if len(text) < _LEAST_CHARS:
+        return ""
+    code, score = detect_fast(text)
+    return code if score <= _WORST_SCORE and code != "unknown" else ""

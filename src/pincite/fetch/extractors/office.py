@@ -17,8 +17,8 @@ from pincite.fetch.extractors.blocks import BlockWalk, blocks_of
 from pincite.fetch.extractors.characters import clean_line
 from pincite.fetch.extractors.dom import parse
 from pincite.fetch.extractors.ebooks import BROKEN, open_archive, read_member, xml_root
+from pincite.fetch.extractors.formulas import M, formula_text
 from pincite.fetch.extractors.html import file_document, fragment_blocks
-from pincite.fetch.extractors.office_formulas import M, formula_text
 from pincite.fetch.extractors.preformatted import file_name
 from pincite.fetch.extractors.tables import NOTHING, Cell, join_rows, with_header
 from pincite.runtime.system import install_extra

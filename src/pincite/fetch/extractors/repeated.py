@@ -14,7 +14,7 @@ from pincite.domain.items import Item, ItemKind
 from pincite.domain.page import BlockKind
 from pincite.fetch.extractors.blocks import Found
 from pincite.fetch.extractors.characters import clean_line
-from pincite.fetch.extractors.dates import parse_date
+from pincite.fetch.extractors.metadata import parse_date
 
 MARKUP = re.compile(r"<[^<>]*>")
 # Names, prices and states; longer ones are text. Chosen, not measured.

@@ -5,10 +5,9 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Final
 
-from pincite.domain.library import Survey
 from pincite.domain.plan import Plan, Progress, SubQuestion, Task
 from pincite.domain.report_words import WORDS_ONLY
-from pincite.domain.search import Constraints, Query
+from pincite.domain.search import Constraints, Query, Survey
 from pincite.research.extractive.parts import asked_for, item_of, sides_of, split_question
 from pincite.research.state import open_sub_questions, query_key
 from pincite.text.abbreviations import other_form, other_names

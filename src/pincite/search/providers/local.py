@@ -9,8 +9,7 @@ import anyio
 import anyio.to_thread
 
 from pincite.domain.errors import Timeout
-from pincite.domain.library import PageHit
-from pincite.domain.search import ProviderAttempt, Query, SearchInfo, SearchResponse, SearchResult
+from pincite.domain.search import PageHit, ProviderAttempt, Query, SearchInfo, SearchResponse, SearchResult
 from pincite.ports import PageIndex, Vocabulary
 
 NAME = "local"

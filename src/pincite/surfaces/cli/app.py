@@ -16,7 +16,7 @@ from typer.exceptions import TyperException
 
 from pincite.domain.errors import InvalidInput
 from pincite.domain.version import VERSION
-from pincite.runtime.call_context import Caller, called_by
+from pincite.runtime.telemetry import Caller, called_by
 from pincite.surfaces.cli.run import INTERRUPTS, print_json, print_note, print_text, report_errors, result_stream
 from pincite.surfaces.errors import EXIT_INTERRUPTED, EXIT_OK, exit_code
 

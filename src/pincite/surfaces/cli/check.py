@@ -11,7 +11,7 @@ import typer
 from pincite.domain.errors import PinciteError
 from pincite.domain.reasons import plural
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.files import BUNDLE, format_of, read_bytes, vet_output, write_file
+from pincite.surfaces.cli.options import BUNDLE, format_of, read_bytes, vet_output, write_file
 from pincite.surfaces.cli.run import print_error, print_json, print_result, print_text, with_engine
 from pincite.surfaces.errors import EXIT_CHECK_FAILED, EXIT_CODES, EXIT_OK, exit_code
 

@@ -7,7 +7,7 @@ import typer
 
 from pincite.domain.errors import InvalidInput
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.files import read_text
+from pincite.surfaces.cli.options import read_text
 from pincite.surfaces.cli.run import (
     print_json,
     print_note,

@@ -15,7 +15,7 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.reasons import reason_text
 from pincite.domain.requests import ResearchRequest, SearchRequest
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.files import BUNDLE, format_of, read_text, report_formats, vet_output, write_report
+from pincite.surfaces.cli.options import BUNDLE, format_of, read_text, report_formats, vet_output, write_report
 from pincite.surfaces.cli.run import (
     print_bytes,
     print_error,

@@ -8,7 +8,7 @@ import typer
 from pincite.domain.events import EventNames, EventType, RunStatus, event_name
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.check import Evidence
-from pincite.surfaces.cli.files import BUNDLE, format_of, read_schema, report_formats, vet_output, write_file
+from pincite.surfaces.cli.options import BUNDLE, format_of, read_schema, report_formats, vet_output, write_file
 from pincite.surfaces.cli.run import print_bytes, print_json, print_result, print_text, with_engine
 
 if TYPE_CHECKING:

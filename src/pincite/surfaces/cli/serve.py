@@ -13,7 +13,7 @@ import typer
 
 from pincite.runtime.system import needing
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.files import vet_output
+from pincite.surfaces.cli.options import vet_output
 from pincite.surfaces.cli.research import writable_home
 from pincite.surfaces.cli.run import print_json, print_note, print_result, print_text, run_async, with_engine
 from pincite.surfaces.errors import EXIT_INTERRUPTED

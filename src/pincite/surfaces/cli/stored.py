@@ -11,7 +11,7 @@ from pincite.domain.errors import ExtraNotInstalled
 from pincite.domain.reasons import plural, reason_text
 from pincite.runtime.system import install_extra
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.files import vet_output
+from pincite.surfaces.cli.options import vet_output
 from pincite.surfaces.cli.run import (
     confirm,
     print_json,
@@ -25,8 +25,8 @@ from pincite.surfaces.cli.run import (
 )
 
 if TYPE_CHECKING:
-    from pincite.domain.library import IndexReport, Skipped
     from pincite.domain.records import LoggedCall
+    from pincite.domain.search import IndexReport, Skipped
     from pincite.engine import Engine
     from pincite.wiring.scopes import Expired
 

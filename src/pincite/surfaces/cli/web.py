@@ -10,7 +10,7 @@ from pincite.domain.citation import cut_on_word
 from pincite.domain.errors import InvalidInput, InvalidUrl, TooLarge
 from pincite.domain.fetch import FetchRequest
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.files import read_bytes
+from pincite.surfaces.cli.options import read_bytes
 from pincite.surfaces.cli.run import print_json, print_note, print_text, with_engine
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from pincite.settings import Settings
 from pincite.surfaces.accounts import ServerLimits
 from pincite.surfaces.http import dropins, openai, openai_responses, research, tools, ui, webhooks
 from pincite.surfaces.http.assistants import Assistants
-from pincite.surfaces.http.gate import Gate
-from pincite.surfaces.http.identity import KeyRing
+from pincite.surfaces.http.gate import Gate, KeyRing
 from pincite.surfaces.http.responses import PlainJson, shape_of
 from pincite.surfaces.http.responses import install as install_errors
 from pincite.surfaces.http.service import Scope, Service, service_of

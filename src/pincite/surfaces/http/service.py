@@ -26,7 +26,7 @@ from pincite.ports import Clock
 from pincite.runtime.limiter import Ask, MemoryBuckets
 from pincite.runtime.system import SystemClock
 from pincite.surfaces.accounts import Account, ServerLimits
-from pincite.surfaces.http.identity import LOCAL_SCOPE, KeyRing
+from pincite.surfaces.http.gate import LOCAL_SCOPE, KeyRing
 from pincite.surfaces.runs import RunManager, TaskGroups
 from pincite.wiring.server import DailyBudget
 

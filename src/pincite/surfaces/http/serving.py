@@ -17,8 +17,7 @@ from pincite.domain.frozen import dataclass
 from pincite.engine import Engine
 from pincite.settings import Settings, load_settings
 from pincite.surfaces.accounts import ServerLimits
-from pincite.surfaces.http.gate import Gate
-from pincite.surfaces.http.identity import KeyRing
+from pincite.surfaces.http.gate import Gate, KeyRing
 from pincite.surfaces.http.responses import PlainJson
 from pincite.surfaces.http.responses import install as install_errors
 from pincite.surfaces.http.service import Turns, WrongKeys, address_of, secret_of

@@ -13,7 +13,7 @@ from pincite.domain.errors import PinciteError, RunNotFound
 from pincite.domain.records import Webhook
 from pincite.engine import Engine
 from pincite.surfaces.http import shapes
-from pincite.surfaces.http.identity import LOCAL_SCOPE
+from pincite.surfaces.http.gate import LOCAL_SCOPE
 from pincite.surfaces.http.service import Scope, Service, service_of
 from pincite.surfaces.http.shapes import shaped
 

@@ -22,7 +22,7 @@ from pincite.domain.requests import PlanPart, ResearchRequest, SearchRequest
 from pincite.domain.search import Query
 from pincite.domain.version import VERSION
 from pincite.engine import Engine
-from pincite.runtime.call_context import Caller, called_by, caller
+from pincite.runtime.telemetry import Caller, called_by, caller
 from pincite.settings import load_settings
 from pincite.surfaces.accounts import Account, ServerLimits, charged
 from pincite.surfaces.listening import bound

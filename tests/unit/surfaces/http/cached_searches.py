@@ -19,7 +19,7 @@ import anyio
 
 from pincite.engine import Engine
 from pincite.surfaces.http.app import create_app
-from pincite.surfaces.http.identity import KeyRing
+from pincite.surfaces.http.gate import KeyRing
 
 SEARCHES = 300
 KINDS = (dict, list, set, deque)

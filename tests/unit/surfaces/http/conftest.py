@@ -14,7 +14,7 @@ import uvicorn
 
 from pincite.engine import Engine
 from pincite.surfaces.http.app import create_app
-from pincite.surfaces.http.identity import KeyRing
+from pincite.surfaces.http.gate import KeyRing
 from pincite.surfaces.runs import settings_of
 
 PAGES = {

@@ -10,7 +10,7 @@ import pytest
 
 from pincite.settings import load_settings
 from pincite.surfaces.accounts import ServerLimits
-from pincite.surfaces.http.identity import KeyRing
+from pincite.surfaces.http.gate import KeyRing
 
 
 def bearer(secret: str) -> dict[str, str]:

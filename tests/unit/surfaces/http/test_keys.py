@@ -15,7 +15,7 @@ from pincite.domain.budget import Usage
 from pincite.domain.errors import BudgetExhausted, Conflict, InvalidInput, RateLimited, Unauthorized
 from pincite.engine import Engine
 from pincite.surfaces.cli.app import run
-from pincite.surfaces.http.identity import KeyRing
+from pincite.surfaces.http.gate import KeyRing
 from pincite.surfaces.http.service import Turns, WrongKeys
 from pincite.surfaces.http.serving import vet_binding
 from pincite.testing.clock import FrozenClock
@@ -150,7 +150,7 @@ def test_every_key_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         compared.append(one)
         return real(one, two)
 
-    monkeypatch.setattr("pincite.surfaces.http.identity.hmac.compare_digest", counted)
+    monkeypatch.setattr("pincite.surfaces.http.gate.hmac.compare_digest", counted)
     assert ring.key_of(secrets[0]).name == "k0"
     for wrong in (None, "", "pc_x", "\udc80"):
         with pytest.raises(Unauthorized):

@@ -8,7 +8,7 @@ import httpx2
 from prometheus_client.parser import text_string_to_metric_families
 
 from pincite.runtime.telemetry import METRICS
-from pincite.surfaces.http.identity import KeyRing
+from pincite.surfaces.http.gate import KeyRing
 
 
 async def test_the_counts_are_read_by_prometheus(client: httpx2.AsyncClient, question: str) -> None:

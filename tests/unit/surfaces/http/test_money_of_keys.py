@@ -20,7 +20,7 @@ from pincite.engine import Engine
 from pincite.fetch.backends.direct import DirectBackend
 from pincite.fetch.backends.firecrawl import FirecrawlScraper
 from pincite.storage.server import SqlServerMemory
-from pincite.surfaces.http.identity import KeyRing
+from pincite.surfaces.http.gate import KeyRing
 
 WORDS = "The Halden lighthouse is 41 metres tall. It was first lit on 3 May 1897, after two years of building."
 REPORT = "The Halden lighthouse is 41 metres tall [1].\n\n[1] {url}"

@@ -20,7 +20,7 @@ from pincite.domain.report import PartStatus, ReportGap, ReportPart, ReportStatu
 from pincite.domain.report_words import NOT_SURELY_ALL
 from pincite.engine import Engine
 from pincite.surfaces.http.app import create_app
-from pincite.surfaces.http.identity import KeyRing
+from pincite.surfaces.http.gate import KeyRing
 from pincite.surfaces.http.service import COOKIE, LIFETIME_S, Sessions
 from pincite.surfaces.http.ui.asking import LABELS
 from pincite.testing.reports import SampleReport, sample_report

@@ -13,7 +13,7 @@ from tests.fakes.models import ModelServer
 from tests.unit.surfaces.http.conftest import served
 
 from pincite.engine import Engine
-from pincite.surfaces.http.identity import KeyRing
+from pincite.surfaces.http.gate import KeyRing
 from pincite.testing.models import FaithfulModel, ScriptedModel, Seen, composed, said
 
 KEY = "sk-operator-1234567"

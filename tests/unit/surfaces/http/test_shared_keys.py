@@ -12,8 +12,8 @@ import pytest
 from pincite.domain.errors import Conflict, NotFound, StorageUnavailable, Unauthorized
 from pincite.ports import KeyStore
 from pincite.settings import Settings, load_settings
-from pincite.surfaces.http import identity
-from pincite.surfaces.http.identity import KeyRing
+from pincite.surfaces.http import gate
+from pincite.surfaces.http.gate import KeyRing
 from pincite.wiring.server import opened_keys
 
 
@@ -65,7 +65,7 @@ async def test_a_running_server_follows_the_keys(
     from pincite.engine import Engine
     from pincite.surfaces.http.app import create_app
 
-    monkeypatch.setattr(identity, "LOOK_EVERY_S", 0.02)
+    monkeypatch.setattr(gate, "LOOK_EVERY_S", 0.02)
     name = f"one {uuid4()}"
     app = create_app(lambda scope, profile: Engine.from_settings(home=tmp_path, scope=scope), KeyRing(keys))
     with opened_keys(settings) as other:
@@ -109,7 +109,7 @@ class Gone:
 async def test_keys_that_are_known_count_while_the_database_is_out_of_reach(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(identity, "LOOK_EVERY_S", 0)
+    monkeypatch.setattr(gate, "LOOK_EVERY_S", 0)
     secret = KeyRing(tmp_path).create("one")
     gone = Gone(KeyRing(tmp_path)._store)
     ring = KeyRing(gone)

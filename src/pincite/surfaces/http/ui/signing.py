@@ -10,7 +10,7 @@ from fastapi.responses import Response
 
 from pincite.domain.errors import Unauthorized
 from pincite.domain.records import ApiKey
-from pincite.surfaces.http.identity import LOCAL_SCOPE, key_digest
+from pincite.surfaces.http.gate import LOCAL_SCOPE, key_digest
 from pincite.surfaces.http.service import COOKIE, LIFETIME_S, address_of, service_of
 from pincite.surfaces.http.ui.asking import Form, local_path
 from pincite.surfaces.http.ui.rendering import page, seeing

@@ -1,9 +1,47 @@
-"""Boxes and footnotes: what a class name or a role says stands beside the running text."""
+"""What class names and roles say: the language of code; boxes and footnotes beside the running text."""
 
 import re
 from functools import lru_cache
+from itertools import islice, takewhile
 
 from lxml.html import HtmlElement
+
+_PREFIXED = re.compile(
+    r"(?:^|\s)(?:lang(?:uage)?|highlight(?:-source)?|brush:?\s?|src|code-?block|sourceCode|syntax)[-_: ]+"
+    r"([A-Za-z][A-Za-z0-9+#_.-]{0,19})"
+)
+_PANDOC = re.compile(
+    r"(?:^|\s)sourceCode\s+([A-Za-z][A-Za-z0-9+#_.-]{0,19})|(?:^|\s)highlight\s+([a-z][a-z0-9+#]{0,14})(?:\s|$)"
+)
+_NOT_LANGUAGES = frozenset(
+    "default none text plaintext plain highlight source notranslate nohighlight block line-numbers wrapper".split()
+)
+_ALIASES = {
+    "python3": "python",
+    "pycon3": "pycon",
+    "py": "python",
+    "js": "javascript",
+    "ts": "typescript",
+    "sh": "shell",
+    "zsh": "shell",
+}
+_PARTS_OF_PAGE = frozenset({"body", "article", "main", "section"})
+
+
+def code_language(pre: HtmlElement) -> str:
+    """The language named by the block, its `<code>` or up to three elements around it, in lower case, or nothing."""
+    around = takewhile(lambda element: element.tag not in _PARTS_OF_PAGE, islice(pre.iterancestors(), 3))
+    for element in (pre, *(child for child in pre if child.tag == "code"), *around):
+        name = element.get("data-lang") or element.get("data-language") or element.get("lang-name") or ""
+        classes = element.get("class") or ""
+        if not name and classes:
+            match = _PREFIXED.search(classes) or _PANDOC.search(classes)
+            name = next((group for group in match.groups() if group), "") if match else ""
+        name = name.strip().lower()
+        if name and name not in _NOT_LANGUAGES and re.fullmatch(r"[a-z][a-z0-9+#_.-]{0,19}", name):
+            return _ALIASES.get(name, name)
+    return ""
+
 
 # Class names of boxes in what documentation tools write: Docutils, Sphinx, DocBook, Asciidoctor, MkDocs, Docusaurus,
 # GitHub (`markdown-alert-note`).
