@@ -151,7 +151,7 @@ class Archive:
         wanted = await self._resolve(run_id)
         await (await self._parts.runs()).delete(wanted)
         # The log is a file of its own in a home: no transaction spans both.
-        await self._parts.log.forget_run(wanted)
+        await self._parts.log.forget(wanted)
         return wanted
 
     async def export(self, report: Report, format_: str) -> bytes:

@@ -145,7 +145,14 @@ class Form:
         order = self._order(fields)
         for name, place in fields.items():
             for rows, at in _spots(place, order):
-                path = _numbered(place.path, at)
+                numbers = iter(at)
+                # With the numbers of its rows; `[]` stays where a list has none.
+                path = [
+                    f"{part[:-2]}[{number}]"
+                    if part.endswith("[]") and (number := next(numbers, None)) is not None
+                    else part
+                    for part in place.path
+                ]
                 found = self.values.get((name, rows))
                 if found is None:
                     missing.append(".".join(path))
@@ -180,15 +187,6 @@ def _spots(place: Field, order: Mapping[tuple[tuple[str, ...], Rows], list[int]]
             ended += [] if listed else [(rows, at)]
         found = inner
     return sorted(found + ended, key=lambda spot: spot[1])
-
-
-def _numbered(path: tuple[str, ...], at: Rows) -> tuple[str, ...]:
-    """The path with the numbers of its rows; `[]` stays where a list has none."""
-    numbers = iter(at)
-    return tuple(
-        f"{name[:-2]}[{number}]" if name.endswith("[]") and (number := next(numbers, None)) is not None else name
-        for name in path
-    )
 
 
 def _put(target: dict[str, Json], path: tuple[str, ...], at: Rows, value: Json) -> None:

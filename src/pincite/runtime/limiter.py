@@ -130,10 +130,6 @@ class Bucket:
         back = [full - ask.cost_s for full, ask in zip(self.full_at, asks, strict=False)]
         self.full_at[: len(back)] = back
 
-    def is_idle(self, now: float) -> bool:
-        """Whether it holds nothing up."""
-        return self.blocked_until <= now and all(full <= now for full in self.full_at)
-
 
 class MemoryBuckets:
     """Implements `Buckets` for the tasks of one event loop."""
@@ -162,7 +158,12 @@ class MemoryBuckets:
             now = self._clock.monotonic_s()
             # An idle one among the oldest tenth: looking at all of them would cost more than they hold.
             oldest = itertools.islice(self._kept.items(), _MAX_KEYS // 10)
-            del self._kept[next((name for name, one in oldest if one.is_idle(now)), next(iter(self._kept)))]
+            idle = (
+                name
+                for name, one in oldest
+                if one.blocked_until <= now and all(full <= now for full in one.full_at)  # it holds nothing up
+            )
+            del self._kept[next(idle, next(iter(self._kept)))]
         return bucket
 
 

@@ -107,7 +107,7 @@ def too_many_open_files(error: BaseException, *, silent: bool = False) -> TooMan
     """
     if any(isinstance(cause, OSError) and cause.errno in _ERRNOS for cause in _causes(error)):
         return _limit_reached()
-    return _limit_reached() if silent and not _can_open(_NEEDED) else None
+    return _limit_reached() if silent and not _can_open_more() else None
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -121,10 +121,10 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         waiting += [link for link in (cause.__cause__, cause.__context__, *inner) if link is not None]
 
 
-def _can_open(number: int) -> bool:
+def _can_open_more() -> bool:
     opened: list[int] = []
     try:
-        for _ in range(number):
+        for _ in range(_NEEDED):
             opened.append(os.open(os.devnull, os.O_RDONLY))  # noqa: PERF401  # what was opened must be closed
     except OSError as error:
         return error.errno not in _ERRNOS

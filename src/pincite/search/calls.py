@@ -229,7 +229,14 @@ class Caller:
         # The first round waits at no limit where there are others to ask; later rounds do, since nobody else is left.
         answers = await self._race(routes, query, conditions, trail, is_good, patient=len(routes) == 1)
         for pause_s in RETRY_PAUSES_S:
-            again = [route for route in routes if _may_retry(trail.causes.get(route.engine.label))]
+            again = [
+                route
+                for route in routes
+                if (error := trail.causes.get(route.engine.label)) is not None
+                and error.retryable
+                and error.reason != "breaker_open"
+                and not is_offline(error)
+            ]
             if answers or not again:
                 break
             told = [trail.causes[route.engine.label].retry_after_s or 0.0 for route in again]
@@ -348,10 +355,6 @@ class Caller:
 
 def _detail_of(error: PinciteError) -> str:
     return f"{error.reason}: {error.message}"
-
-
-def _may_retry(error: PinciteError | None) -> bool:
-    return error is not None and error.retryable and error.reason != "breaker_open" and not is_offline(error)
 
 
 def all_failed(trail: Trail) -> PinciteError:

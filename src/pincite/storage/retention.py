@@ -231,28 +231,28 @@ async def expire(
     """Remove the runs, and the events of runs, that ended before those times; how many runs and events went."""
     went_runs = went_events = 0
     if runs_before is not None:
-        went_runs = await in_small_steps(database, scope, lambda tx: expire_runs(tx, runs_before, STEP))
+        went_runs = await in_small_steps(database, scope, lambda tx: expire_runs(tx, runs_before))
     if events_before is not None:
         since: datetime | None = None
 
         def step(tx: Transaction) -> int:
             nonlocal since
-            went, since = expire_events(tx, events_before, since, STEP)
+            went, since = expire_events(tx, events_before, since)
             return went
 
         went_events = await in_small_steps(database, scope, step)
     return went_runs, went_events
 
 
-def expire_runs(tx: Transaction, before: datetime, limit: int) -> int:
+def expire_runs(tx: Transaction, before: datetime) -> int:
     """Remove the runs that ended before that time, with all that only they used; how many went."""
     old = (runs.c.status.in_(ENDED), runs.c.updated_at < before)
-    found = tx.run(tx.select(runs, runs.c.run_id).where(*old).order_by(runs.c.updated_at).limit(limit))
+    found = tx.run(tx.select(runs, runs.c.run_id).where(*old).order_by(runs.c.updated_at).limit(STEP))
     delete_runs(tx, tuple(row.run_id for row in found))
     return len(found)
 
 
-def expire_events(tx: Transaction, before: datetime, since: datetime | None, limit: int) -> tuple[int, datetime | None]:
+def expire_events(tx: Transaction, before: datetime, since: datetime | None) -> tuple[int, datetime | None]:
     """Remove the events of so many runs that ended before that time, from `since` on; runs and reports stay.
 
     Returns how many events went, and where to go on; None when that was all.
@@ -263,7 +263,7 @@ def expire_events(tx: Transaction, before: datetime, since: datetime | None, lim
     )
     if since is not None:
         query = query.where(runs.c.updated_at >= since)
-    found = tx.run(query.order_by(runs.c.updated_at).limit(limit))
+    found = tx.run(query.order_by(runs.c.updated_at).limit(STEP))
     if not found:
         return 0, None
     went = tx.change(tx.delete(events).where(events.c.run_id.in_([row.run_id for row in found])))

@@ -35,7 +35,11 @@ class LabelJudge:
     calls: int = 0
 
     def __post_init__(self) -> None:
-        self._labels = {_key(text): _label(label) for text, label in self.labels.items()}
+        states, absent = JudgementLabel.STATES, JudgementLabel.ABSENT
+        self._labels = {
+            _key(text): (states if label else absent) if isinstance(label, bool) else label
+            for text, label in self.labels.items()
+        }
         self._beyond = {_key(text): words for text, words in self.beyond.items()}
 
     async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:
@@ -84,12 +88,6 @@ class PageReader(LabelJudge):
             return Judgement(case.case_id, JudgementLabel.NOTHING_TO_CHECK)
         lines = tuple(line.line_id for line in case.lines if words is not None and words in line.text)
         return Judgement(case.case_id, JudgementLabel.STATES if lines else JudgementLabel.ABSENT, None, lines)
-
-
-def _label(label: JudgementLabel | bool) -> JudgementLabel:
-    if isinstance(label, bool):
-        return JudgementLabel.STATES if label else JudgementLabel.ABSENT
-    return label
 
 
 def _key(text: str) -> str:

@@ -150,7 +150,11 @@ def work_of(url: ParsedUrl) -> str | None:
     host = url.host.rstrip(".")
     if host in _DOI_HOSTS:
         doi = decode(url.path).lstrip("/")
-        return _of_doi(doi) if _DOI.fullmatch(doi) else None
+        if not _DOI.fullmatch(doi):
+            return None
+        doi = doi.rstrip("/").lower()
+        arxiv = _ARXIV_DOI.fullmatch(doi)
+        return f"arxiv:{re.sub(r'v[0-9]+$', '', arxiv['id'])}" if arxiv else f"doi:{doi}"
     if host in _ARXIV_HOSTS or _ARXIV_MIRRORS.fullmatch(host):
         return _match("arxiv", _ARXIV_PATH, decode(url.path))
     if host in _RFC_HOSTS:
@@ -177,12 +181,6 @@ def _named(kind: str, number: str) -> str:
         archive, _, digits = number.partition("/")
         return f"arxiv:{archive.split('.', 1)[0].lower()}/{digits}"
     return f"{kind}:{number}"
-
-
-def _of_doi(doi: str) -> str:
-    doi = doi.rstrip("/").lower()
-    arxiv = _ARXIV_DOI.fullmatch(doi)
-    return f"arxiv:{re.sub(r'v[0-9]+$', '', arxiv['id'])}" if arxiv else f"doi:{doi}"
 
 
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")

@@ -260,15 +260,12 @@ class CallLog:
         wanted = (call for call in inside if before is None or (call.at, call.id) < before)
         return tuple(sorted((*found, *wanted), key=lambda call: (call.at, call.id), reverse=True)[:limit])
 
-    async def forget_run(self, run_id: str) -> None:
-        """Remove what is kept of a run."""
-        await anyio.to_thread.run_sync(self._store.forget, run_id)
-
-    async def forget_all(self) -> int:
-        """Remove every call of the scope; how many went."""
-        self.close()
-        self._log = None
-        return await anyio.to_thread.run_sync(self._store.forget)
+    async def forget(self, run_id: str | None = None) -> int:
+        """Remove what is kept of a run, or every call of the scope; how many went."""
+        if run_id is None:
+            self.close()
+            self._log = None
+        return await anyio.to_thread.run_sync(self._store.forget, run_id)
 
     def close(self) -> None:
         """Write what is waiting."""

@@ -73,7 +73,7 @@ async def delete_scope(settings: Settings) -> Removed:
     async with _opened(settings) as (parts, shared):
         await _stop_runs(parts)
         storage = (await shared.storage()).scope(settings.scope)
-        logged = await parts.log.forget_all()
+        logged = await parts.log.forget()
         rows = await storage.delete_everything()
         cached = (await parts.clear_cache()).entries
         return Removed(rows, cached, logged)

@@ -80,8 +80,8 @@ async def test_no_statement_looks_at_every_row(tmp_path: Path) -> None:
         event.listen(engine, "before_cursor_execute", note)
 
         def let_go(tx: Transaction) -> None:
-            retention.expire_events(tx, LATER, AT, STEP)
-            retention.expire_runs(tx, LATER, STEP)
+            retention.expire_events(tx, LATER, AT)
+            retention.expire_runs(tx, LATER)
             retention.delete_snapshots(tx, [row.snapshot_id for row in retention.oldest_unused(tx, AT, LATER, 9)])
 
         await storage.database.write(SCOPE, let_go)

@@ -263,7 +263,10 @@ class BlockWalk:
                 frame.context = _heading(element, inside)
             case _ if inside.context.kind is not BlockKind.FOOTNOTE and is_footnote(element):
                 frame.context = _Context(BlockKind.FOOTNOTE, inside.depth)
-            case "div" | "p" if element.get("role") == "heading" and _is_one_line(element):
+            # None that holds blocks: pages call whole comments headings, for those who jump from one to the next.
+            case "div" | "p" if element.get("role") == "heading" and not any(
+                inner.tag in _BLOCK_TAGS for inner in element.iterdescendants()
+            ):
                 frame.context = _heading(element, inside)
 
     def _code(self, element: HtmlElement) -> None:
@@ -359,11 +362,6 @@ def _heading(element: HtmlElement, inside: _Frame) -> _Context:
     given = element.get("aria-level") or ""
     stated = min(max(int(given), 1), 6) if _INTEGER.fullmatch(given) else 2
     return _Context(BlockKind.HEADING, _HEADINGS.get(element.tag, stated))
-
-
-def _is_one_line(element: HtmlElement) -> bool:
-    """Whether it holds no blocks: pages call whole comments headings, for those who jump from one to the next."""
-    return not any(inner.tag in _BLOCK_TAGS for inner in element.iterdescendants())
 
 
 def blocks_of(found: Sequence[Found], first: int = 0) -> tuple[Block, ...]:

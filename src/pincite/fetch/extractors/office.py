@@ -168,7 +168,11 @@ def _slide(slide: Any, number: int) -> Iterator[Block]:
         if title is not None and shape.shape_id == title.shape_id:
             continue
         if getattr(shape, "has_table", False):
-            cells = [[_cell_of_slide(cell) for cell in row.cells] for row in shape.table.rows]
+            said_in = [
+                [_rich("<br>".join(map(_markup, cell.text_frame.paragraphs))) for cell in row.cells]
+                for row in shape.table.rows
+            ]
+            cells = [[Cell(said.text.replace("\n", " "), said.marks) for said in row] for row in said_in]
             text, marks = join_rows(cells)
             rows = tuple(tuple(cell.text for cell in row) for row in cells)
             yield Block(BlockKind.TABLE, text, rows=rows, has_header=True, marks=marks, page=number)
@@ -181,11 +185,6 @@ def _slide(slide: Any, number: int) -> Iterator[Block]:
         for part in slide.notes_slide.notes_text_frame.text.split("\n"):
             if text := clean_line(part):
                 yield Block(BlockKind.PARAGRAPH, text, page=number)
-
-
-def _cell_of_slide(cell: Any) -> Cell:
-    said = _rich("<br>".join(map(_markup, cell.text_frame.paragraphs)))
-    return Cell(said.text.replace("\n", " "), said.marks)
 
 
 def _markup(paragraph: Any) -> str:

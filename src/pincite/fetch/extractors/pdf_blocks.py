@@ -8,7 +8,7 @@ from itertools import pairwise
 from statistics import median
 
 from pincite.domain.page import Block, BlockKind
-from pincite.fetch.extractors.pdf_lines import Line, Piece
+from pincite.fetch.extractors.pdf_lines import Line
 from pincite.fetch.extractors.tables import names_columns
 
 # Longer lines in large type are quotations and leads.
@@ -309,16 +309,16 @@ def _is_row(line: Line) -> bool:
 
 def _is_aligned(above: Line, line: Line) -> bool:
     """Whether two pieces of the lines begin, end or stand at the same place, and most of them do."""
-    met = sum(any(_meet(piece, other) for other in above.pieces) for piece in line.pieces)
-    return met >= 2 and 2 * met > min(len(above.pieces), len(line.pieces))
-
-
-def _meet(one: Piece, other: Piece) -> bool:
-    return (
-        abs(one.left - other.left) <= _ALIGNED_POINTS
-        or abs(one.right - other.right) <= _ALIGNED_POINTS
-        or abs(one.left + one.right - other.left - other.right) <= 2 * _ALIGNED_POINTS
+    met = sum(
+        any(
+            abs(piece.left - other.left) <= _ALIGNED_POINTS
+            or abs(piece.right - other.right) <= _ALIGNED_POINTS
+            or abs(piece.left + piece.right - other.left - other.right) <= 2 * _ALIGNED_POINTS
+            for other in above.pieces
+        )
+        for piece in line.pieces
     )
+    return met >= 2 and 2 * met > min(len(above.pieces), len(line.pieces))
 
 
 def _goes_on(row: Sequence[Line], line: Line) -> bool:

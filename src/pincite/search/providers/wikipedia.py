@@ -70,7 +70,12 @@ class Wikipedia(ApiProvider):
         if not isinstance(inner, dict):
             raise wrong_shape(self.name, "query is not an object")
         found = rows_in(self.name, inner.get("search"), "query.search")
-        rows = [Row(row.get("title"), _address(home, row.get("title")), row.get("snippet")) for row in found]
+        rows = [
+            Row(title, f"{home}/wiki/{quote(title.replace(' ', '_'), safe=_PLAIN_IN_TITLES)}", row.get("snippet"))
+            if isinstance(title := row.get("title"), str)
+            else Row(title, None, row.get("snippet"))
+            for row in found
+        ]
         return self.response(query, rows)
 
     def _refusal(self, answer: Answer, error: dict[str, Any]) -> PinciteError:
@@ -93,9 +98,3 @@ class Wikipedia(ApiProvider):
             settings = replace(self.settings, base_url=home)
             self._editions[home] = ApiClient(self.name, settings, _HEADERS, transport=self.around.transport)
         return self._editions[home]
-
-
-def _address(home: str, title: Any) -> str | None:
-    if not isinstance(title, str):
-        return None
-    return f"{home}/wiki/{quote(title.replace(' ', '_'), safe=_PLAIN_IN_TITLES)}"

@@ -54,10 +54,10 @@ _PATHS_HINT = "/docs lists every path and the methods it takes."
 def install(app: FastAPI) -> None:
     """Answer every error of `app` in the shape its path calls for; `app.state.error_page` may be an `ErrorPage`."""
     app.state.error_page = None
-    app.add_exception_handler(PinciteError, _pincite)
+    app.add_exception_handler(PinciteError, _failed)
     app.add_exception_handler(RequestValidationError, _validation)
     app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _unexpected)
+    app.add_exception_handler(Exception, _failed)
 
 
 def answer(
@@ -94,11 +94,13 @@ def answer(
     return PlainJson(body, code, headers, media_type="application/problem+json")
 
 
-async def _pincite(request: Request, error: Any) -> Response:  # each of these gets the kind it is installed for
-    return answer(request, error)
+async def _failed(request: Request, error: Exception) -> Response:
+    if isinstance(error, PinciteError):
+        return answer(request, error)
+    return answer(request, Internal("something went wrong here; the log has the trace"), 500)
 
 
-async def _validation(request: Request, error: Any) -> Response:
+async def _validation(request: Request, error: Any) -> Response:  # the kind it is installed for
     kind = request.headers.get("content-type", "").split(";", 1)[0].strip().lower()
     if int(request.headers.get("content-length") or 0) and kind != "application/json" and not kind.endswith("+json"):
         hint = "Send it with Content-Type: application/json (curl does with --json)."
@@ -162,10 +164,6 @@ async def _http(request: Request, error: Any) -> Response:
     if status == 405:
         reply.headers["Allow"] = _methods(request)
     return reply
-
-
-async def _unexpected(request: Request, error: Exception) -> Response:
-    return answer(request, Internal("something went wrong here; the log has the trace"), 500)
 
 
 # Our code: status and code of Firecrawl, whose clients repeat whatever is answered with 502.

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any, Final, TypeVar, cast
@@ -344,7 +344,12 @@ class ToolServer(MCPServer[Lifespan]):
         if (tool := self._tool_manager.get_tool(name)) is not None:
             known = tool.parameters.get("properties", {})
             if unknown := sorted(set(arguments) - set(known)):
-                near = {each: _meant(each, known) for each in unknown}
+                near = {
+                    each: other
+                    if (other := _ELSEWHERE.get(each)) in known
+                    else "".join(get_close_matches(each, known, 1))
+                    for each in unknown
+                }
                 meant = "; ".join(
                     each[:40] + (f" (did you mean {like}?)" if like else "") for each, like in near.items()
                 )
@@ -367,11 +372,6 @@ class ToolServer(MCPServer[Lifespan]):
             if tool.output_schema is not None:
                 tool.output_schema = terse(tool.output_schema)
         return tools
-
-
-def _meant(name: str, known: Mapping[str, Any]) -> str:
-    other = _ELSEWHERE.get(name, "")
-    return other if other in known else "".join(get_close_matches(name, known, 1))
 
 
 def _mistaken(error: ValidationError) -> str:
