@@ -3,22 +3,20 @@
 from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, zip_longest
+from itertools import zip_longest
 from typing import Final
 
 from pincite.domain.frozen import dataclass
 from pincite.domain.model import Material
-from pincite.domain.page import QUOTED_NOTE, BlockKind, Document
-from pincite.domain.page_markdown import CELL_SEPARATOR
+from pincite.domain.page import BlockKind, Document
 from pincite.domain.plan import ReadPage
 from pincite.ranking.passages import Draft, drafts
 from pincite.ranking.ranker import PassageRanker, Source
+from pincite.research.model.citable import citable
 from pincite.text.instructions import is_flagged
-from pincite.text.sentences import Span, sentences
+from pincite.text.sentences import Span
 from pincite.text.tokens import terms, token_estimate
 
-# A longer line is data; its beginning says what it is.
-_LINE_CHARS: Final = 1_200
 # What the id before each line costs.
 _LINE_TOKENS: Final = 4
 # A passage this much less likely than the best one of its page for a part only shares a word with it.
@@ -38,10 +36,6 @@ _NAMES: Final = 0.2
 # Of how a page begins: two passages, of which a name or a line of usage is none.
 _FIRST: Final = 2
 _BRIEF: Final = 40
-# A listing of more rows is cut into several passages: about as much as a screen shows. Of 13,311 listings in six
-# manuals (PostgreSQL, Python, Git, Postfix, Debian's policy, requests) 148 have more, 438 more than 24.
-MAX_CODE_LINES: Final = 40
-MAX_CODE_CHARS: Final = 2_400
 # With what a sentence ends, or the words before a list or a listing; and what may stand after that.
 _SENTENCE_ENDS: Final = frozenset(".!?:;…。！？：；؟।")
 _CLOSING: Final = " \n)]\"'”’»"
@@ -199,19 +193,26 @@ class SourceBook:
                 said.add(texts[offer.url][span.start : span.end])
                 taken[offer.url].append(offer.at)
                 spent[offer.url] += offer.tokens
-        # Those nearest by words fill the room: who chooses sees beginnings only. A later look is at what was chosen and
-        # no more: of what filled it up, readers in the seat used a tenth to a fifth.
-        if first and self.lines:
-            room_tokens = spent.total()
+        picked = {url for url, places in taken.items() if places}
+        # A later look is at what was chosen and no more: of what filled it up, readers in the seat used a tenth to a
+        # fifth.
+        room_tokens = spent.total() if first and self.lines else room_tokens
         while open_pages := [url for url, left in waiting.items() if left]:
+            # Who chooses sees beginnings only: what else is near on pages of which something was chosen fills the room,
+            # and what is near on others half of it, so that who chooses badly still writes from something.
+            others = bool(picked) and picked.isdisjoint(open_pages)
+            room = room_tokens // 2 if others else room_tokens
             # At first nobody takes more than a share, however much of it is near; then who has more to say goes on.
-            url = min(open_pages, key=lambda url: (spent[url] > _PAGE_SHARE * room_tokens, spent[url] / weights[url]))
+            url = min(
+                (url for url in open_pages if others or not picked or url in picked),
+                key=lambda url: (spent[url] > _PAGE_SHARE * room_tokens, spent[url] / weights[url]),
+            )
             at, own = waiting[url].popleft(), cut[url]
             text = texts[url][own[at].span.start : own[at].span.end]
             if at in taken[url] or text in said:  # pages of one manual share whole sections
                 continue
             size = 1 if of_all else own[at].tokens
-            if spent.total() + size > room_tokens:
+            if spent.total() + size > room:
                 waiting[url].clear()
                 continue
             said.add(text)
@@ -236,7 +237,7 @@ class SourceBook:
         document, letter = page.document, self._letter(page.url)
         above: tuple[str, ...] | None = None
         for passage in passages:
-            spans = _cut(document, passage.span.start, passage.span.end)
+            spans = citable(document, passage.span.start, passage.span.end)
             if not spans:
                 continue
             path = tuple(name for name in document.section_path(passage.span.start) if name != document.title)
@@ -414,68 +415,3 @@ def _of_all(near: Sequence[int], own: Sequence[_Passage]) -> list[int]:
     turns = zip_longest(near[::2], mine, near[1::2], others)
     ordered = dict.fromkeys([*(at for turn in turns for at in turn if at is not None), *range(len(own))])
     return [at for at in ordered if own[at].states >= _NAMES]
-
-
-def _cut(document: Document, start: int, end: int) -> list[Span]:
-    """Sentences of text, rows of tables, whole listings (long ones in several pieces), as spans of the document.
-
-    Words that are spoken to machines are left out, and those that a mail only quotes: nobody may cite them.
-    """
-    spans: list[Span] = []
-    for block, begin in zip(document.blocks, document.starts, strict=True):
-        if begin + len(block.text) <= start or begin >= end or block.kind is BlockKind.HEADING:
-            continue
-        if block.note == QUOTED_NOTE:
-            continue
-        if block.kind is BlockKind.CODE:
-            found = list(_listings(block.text))
-        elif block.kind is BlockKind.TABLE:
-            found = _rows(block.text)
-        else:
-            found = list(sentences(block.text))
-        for span in found:
-            whole = Span(begin + span.start, begin + min(span.end, span.start + max(_LINE_CHARS, MAX_CODE_CHARS)))
-            text = document.text[whole.start : whole.end]
-            if start <= whole.start < end and _holds(document, whole) and not is_flagged(text):
-                spans.append(whole)
-    return spans
-
-
-def _holds(document: Document, span: Span) -> bool:
-    """Whether it has a word that the page does not cross out."""
-    left, text = document.standing(span.start, span.end), document.text[span.start : span.end]
-    return any(character.isalnum() for character in left) or (left == text and bool(left.strip()))
-
-
-def _listings(text: str) -> Iterator[Span]:
-    """The listing whole, or in runs of so many rows and characters, cut where a blank row ends a definition.
-
-    Half a function is worse than none: it is cut between rows of it only where no blank row is in reach.
-    """
-    rows = text.split("\n")
-    starts = [0, *accumulate(len(row) + 1 for row in rows)]
-    first = 0
-    while first < len(rows):
-        last = first + 1
-        while last < min(len(rows), first + MAX_CODE_LINES) and starts[last + 1] - 1 - starts[first] <= MAX_CODE_CHARS:
-            last += 1
-        if last < len(rows):
-            blank = [at for at in range(first + 1, last) if not rows[at].strip()]
-            outer = [at for at in blank if rows[at + 1][:1].strip()]
-            last = max(outer or blank, default=last - 1) + 1
-        if piece := text[starts[first] : starts[last]].rstrip():
-            yield Span(starts[first], starts[first] + len(piece))
-        first = last
-
-
-def _rows(text: str) -> list[Span]:
-    spans: list[Span] = []
-    position = 0
-    for row in text.split("\n"):
-        told = row
-        while told.startswith(CELL_SEPARATOR):  # an empty cell
-            told = told.removeprefix(CELL_SEPARATOR)
-        if told := told.lstrip():
-            spans.append(Span(position + len(row) - len(told), position + len(row.rstrip())))
-        position += len(row) + 1
-    return spans
