@@ -108,6 +108,7 @@ def test_a_file_type_is_asked_for_where_the_engine_can_and_said_where_it_can_not
     deaf = pincite(environment, "connection pool", "--source", "exa", "--file-type", "pdf")
     assert (deaf.returncode, deaf.stdout.strip()) == (0, "No results."), deaf.stderr
     assert "exa: no filter by file type" in deaf.stderr
+    assert "here. Nothing was found." in deaf.stderr
     assert "(file_type)" in deaf.stderr
     assert "pdf" in engines.seen("exa")[0].body["query"]
     told = pincite(environment, "connection pool intitle:pool", "--source", "serper", "--file-type", "pdf", "--json")

@@ -135,14 +135,16 @@ def assembled(made: Made, quality: QualityRules, now: datetime, cache: str) -> S
     results = cap_and_rank(query, relevant, quality, dropped)
     said = next((answer.answer for answer in answers if answer.answer), None)
     told = dict.fromkeys(answer.info.reason for answer in answers if answer.info.reason)
-    notes = [*told, *_held_here(query, answers), *([] if results else [NOTHING_FOUND])]
+    why = "; ".join((*told, *_held_here(query, answers)))
+    if not results:
+        why = f"{why}. {NOTHING_FOUND}" if why else NOTHING_FOUND
     info = SearchInfo(
         providers_tried=tuple(made.trail.attempts),
         cache=cache,
         fetched_at=now,
         cost_usd=made.trail.cost_usd,
         dropped={name: count for name, count in dropped.items() if count},
-        reason="; ".join(notes),
+        reason=why,
         left_out=tuple({item.url: item for answer in answers for item in answer.info.left_out}.values()),
     )
     return SearchResponse(
