@@ -92,13 +92,25 @@ def test_each_command_of_the_server_names_the_packages_that_are_missing(
             "that come with Pincite: bundled",
         ),
         (("batch", "gone.jsonl"), "gone.jsonl can't be read: No such file or directory", "a file of JSON lines"),
+        (("fetch", "example.org/a"), "example.org/a is neither a file nor a URL", "as in https://example.org/a"),
+        (("fetch", ""), "neither a file nor a URL was named", "a file of yours or a full http://"),
+        (("audit", ""), "no report was named", "Give a file, - or a URL."),
+        (("index", "gone"), "there is no library at", "Check the path"),
+        (("eval", "gone.jsonl"), "gone.jsonl can't be read: No such file or directory", "a file of JSON lines"),
+        (
+            ("research", "How", "fast?"),
+            'Got unexpected extra argument(s) (fast?). What is asked goes in quotation marks: pincite research "..."',
+            "--help",
+        ),
+        (("search", "x", "--source", "pages"), "there is no search provider 'pages'", "called so here is local:pages."),
         (("runs", "show", "last"), "there are no runs yet", "pincite research makes one"),
         (("research", "x", "--length", "huge"), "Invalid value for '--length': 'huge' is not one of", "--help"),
     ],
 )
 def test_what_was_typed_is_told_in_its_own_words(
-    pincite: Pincite, arguments: tuple[str, ...], said: str, hint: str
+    pincite: Pincite, tmp_path: Path, arguments: tuple[str, ...], said: str, hint: str
 ) -> None:
+    (tmp_path / "work" / "pages").mkdir()
     error = pincite(*arguments, "--json").json["error"]
     assert error["message"].startswith(said)
     assert hint in error["hint"]

@@ -87,7 +87,10 @@ def read_questions(path: Path | None) -> tuple[KnownQuestion, ...]:
         source = files(__package__).joinpath("questions.jsonl") if path is None else path
         lines = source.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{path}: {error}", reason="question_file", hint="Give a file of JSON lines.") from None
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise InvalidInput(
+            f"{path} can't be read: {why}", reason="question_file", hint="Give a file of JSON lines in UTF-8."
+        ) from None
     found = [_question(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
     if not 1 <= len(found) <= MAX_QUESTIONS:
         raise InvalidInput(f"{path}: {len(found)} questions; 1 to {MAX_QUESTIONS} are asked", reason="question_file")

@@ -124,7 +124,11 @@ def open_source(path: Path, limits: SourceLimits) -> Source:
         resolved = path.expanduser().resolve(strict=True)
         mode = resolved.stat().st_mode
     except (OSError, RuntimeError) as error:
-        raise LibraryNotFound(f"there is no library at {path}", context={"path": str(path)}) from error
+        raise LibraryNotFound(
+            f"there is no library at {path}",
+            hint="Check the path: a folder, a WARC, a WACZ or a file that is read.",
+            context={"path": str(path)},
+        ) from error
     if stat.S_ISDIR(mode):
         if not os.access(resolved, os.R_OK | os.X_OK):
             hint = "Give yourself leave to read it."

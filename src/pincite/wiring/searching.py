@@ -193,6 +193,8 @@ def provider(name: str, key: str | None, settings: Settings, around: "Surroundin
         adapter = load(PROVIDERS, name, "search provider")
     except InvalidInput as error:
         error.hint += " Pages of your own: local:PATH. Those that come with Pincite: bundled."
+        if not settings.is_server and Path(name).exists():  # whose folders are nobody's business
+            error.hint = f"What is called so here is local:{name}. {error.hint}"
         raise
     # The search and reader APIs of one vendor may live at different places.
     own = getattr(settings, f"{name}_search_base_url", None) or getattr(settings, f"{name}_base_url", None)

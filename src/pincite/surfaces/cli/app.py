@@ -216,10 +216,22 @@ def run(arguments: Sequence[str]) -> int:
     return outcome if isinstance(outcome, int) else EXIT_OK
 
 
+# Commands whose one argument is what somebody asks.
+_IN_WORDS: Final = ("research", "search", "demo")
+
+
+def _asked_in(error: TyperException) -> str:
+    """The command that was mistyped."""
+    return str(getattr(getattr(error, "ctx", None), "info_name", ""))
+
+
 def _usage_error(error: TyperException, *, as_json: bool) -> int:
     # Of the click that typer carries, whose classes have no public name; pydantic's word for a choice says nothing.
     if hasattr(error, "message"):
         error.message = error.message.replace("Value error, ", "")
+        # Without quotation marks a shell hands over each word by itself.
+        if error.message.startswith("Got unexpected extra argument") and _asked_in(error) in _IN_WORDS:
+            error.message += f'. What is asked goes in quotation marks: pincite {_asked_in(error)} "..."'
     refusal = InvalidInput(
         error.format_message() if hasattr(error, "format_message") else str(error), hint="See: pincite COMMAND --help"
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pincite.domain.errors import PinciteError
+from pincite.domain.errors import InvalidInput, PinciteError
 from pincite.domain.reasons import plural
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.options import BUNDLE, format_of, read_bytes, vet_output, write_file
@@ -220,6 +220,8 @@ async def _content(report: str, engine: "Engine") -> bytes:
     """The report's bytes from a file, from stdin or from its page."""
     if report == "-":
         return sys.stdin.buffer.read()
+    if not report.strip():  # as a path it would be the folder that this runs in
+        raise InvalidInput("no report was named", hint="Give a file, - or a URL.")
     if report.startswith(("http://", "https://")):
         result = await engine.fetch(report)
         html = "html" in result.snapshot.content_type

@@ -1,5 +1,6 @@
 """`pincite fetch` and `pincite summarize`: one page as clean Markdown, and its main points."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import urlsplit
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 # What a document may have (`document_max_bytes`); the limit of its kind is looked at when it is read.
 FILE_BYTES_MAX: Final = 50_000_000
+# What begins like the name of a host, as people type addresses: "example.org/page".
+_HOST: Final = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}(?:/|$)", re.IGNORECASE)
 
 
 @options.asking(FetchRequest, user_triggered=True)
@@ -67,6 +70,9 @@ def _file_named(text: str) -> Path | None:
         is_folder, is_file = path.is_dir(), path.is_file()
     except OSError:  # a name that is too long for one
         is_folder = is_file = False
+    hint = "Give a file of yours or a full http:// or https:// URL."
+    if not text.strip():  # as a path it would be the folder that this runs in
+        raise InvalidUrl("neither a file nor a URL was named", hint=hint)
     if is_folder:
         raise InvalidInput(
             f"{path} is a folder", hint=f"Name a file in it, or make it searchable: pincite index {path}"
@@ -74,7 +80,8 @@ def _file_named(text: str) -> Path | None:
     if not is_file:
         if ":" in text:  # of a library, or of a kind that is refused with the reason
             return None
-        hint = "Give a file of yours or a full http:// or https:// URL."
+        if _HOST.match(text):
+            hint = f"{hint.rstrip('.')}, as in https://{cut_on_word(text)}"
         raise InvalidUrl(f"{cut_on_word(text)} is neither a file nor a URL", hint=hint)
     if path.stat().st_size > FILE_BYTES_MAX:
         raise TooLarge(f"{path} has more than {FILE_BYTES_MAX} bytes", reason="body_too_large")
