@@ -103,6 +103,10 @@ def test_each_command_of_the_server_names_the_packages_that_are_missing(
             "--help",
         ),
         (("search", "x", "--source", "pages"), "there is no search provider 'pages'", "called so here is local:pages."),
+        (("research", "x", "--source", ""), "--source names nothing", "leave the option out"),
+        (("fetch", "pages/a", "--source", ","), "--source names nothing", "leave the option out"),
+        (("search", "x", "--include-domain", ""), "--include-domain names nothing", "leave the option out"),
+        (("research", "x", "--output-schema", "gone.json"), "gone.json can't be read: No such file", ""),
         (("runs", "show", "last"), "there are no runs yet", "pincite research makes one"),
         (("research", "x", "--length", "huge"), "Invalid value for '--length': 'huge' is not one of", "--help"),
     ],
@@ -114,6 +118,13 @@ def test_what_was_typed_is_told_in_its_own_words(
     error = pincite(*arguments, "--json").json["error"]
     assert error["message"].startswith(said)
     assert hint in error["hint"]
+
+
+@pytest.mark.parametrize("limit", [("--language", "klingon"), ("--include-domain", "not a domain")])
+def test_a_limit_that_is_none_is_refused_before_a_run_is_made(pincite: Pincite, limit: tuple[str, str]) -> None:
+    asked = pincite("research", "How fast?", "--source", f"local:{EXAMPLES}", *limit)
+    assert (asked.code, asked.err.count("\n")) == (2, asked.err.count("Error:") + asked.err.count("Hint:"))
+    assert "there are no runs yet" in pincite("runs", "show", "last").err
 
 
 def test_doctor_tries_whether_a_home_can_be_written(pincite: Pincite) -> None:

@@ -62,21 +62,27 @@ def checked(query: Query, *, max_results: int = MAX_RESULTS) -> Query:
             reason="max_results",
             hint="A higher results_per_query in the settings (PINCITE_RESULTS_PER_QUERY) raises the most.",
         )
-    for name, value in (("language", query.constraints.language), ("region", query.region)):
-        if value is not None and not _CODE.fullmatch(value):
-            raise InvalidInput(f"{name} must be a code such as en or de-CH, not {value[:40]!r}", reason=name)
-    limits = query.constraints
-    if limits.file_type is not None and not _FILE_TYPE.fullmatch(limits.file_type):
-        raise InvalidInput(
-            f"{limits.file_type[:40]!r} is not the ending of a file's name", reason="file_type", hint="Write it as pdf."
-        )
-    if limits.in_title is not None and not any(words(limits.in_title)):
-        raise InvalidInput("in_title has no word in it", reason="in_title")
+    _vet_code("region", query.region)
     kept = tuple(words_ for words_ in query.exact if words_ in text)  # what is of one machine is gone
-    return replace(query, text=text, constraints=_checked_constraints(query.constraints), exact=kept)
+    return replace(query, text=text, constraints=checked_limits(query.constraints), exact=kept)
 
 
-def _checked_constraints(constraints: Constraints) -> Constraints:
+def _vet_code(name: str, value: str | None) -> None:
+    if value is not None and not _CODE.fullmatch(value):
+        raise InvalidInput(f"{name} must be a code such as en or de-CH, not {value[:40]!r}", reason=name)
+
+
+def checked_limits(constraints: Constraints) -> Constraints:
+    """The limits with every domain written alike and once. Errors: InvalidInput, as `checked`."""
+    _vet_code("language", constraints.language)
+    if constraints.file_type is not None and not _FILE_TYPE.fullmatch(constraints.file_type):
+        raise InvalidInput(
+            f"{constraints.file_type[:40]!r} is not the ending of a file's name",
+            reason="file_type",
+            hint="Write it as pdf.",
+        )
+    if constraints.in_title is not None and not any(words(constraints.in_title)):
+        raise InvalidInput("in_title has no word in it", reason="in_title")
     if constraints.since and constraints.until and constraints.since > constraints.until:
         raise InvalidInput("since is later than until", reason="dates_contradict")
     include, exclude, prefer = (

@@ -265,9 +265,12 @@ class Parts(OpenModels):
 
         Errors:
             InvalidUrl, BlockedAddress, DomainDenied: one of its URLs. LibraryNotFound, InvalidInput: its sources.
+            InvalidInput: its limits.
         """
         from pincite.fetch.captures import is_given_file
+        from pincite.search.request import checked_limits
 
+        checked_limits(task.constraints)
         for url in task.urls:
             if not is_given_file(url):
                 vet_url(url, policy=url_policy(self.settings))

@@ -84,10 +84,16 @@ WORDS: Final = {
 }
 
 
-def joined(values: list[str] | None) -> tuple[str, ...] | None:
-    """The values of a repeatable option, each of which may hold several by comma; None when not given."""
+def joined(values: list[str] | None, flag: str) -> tuple[str, ...] | None:
+    """The values of the repeatable option `flag`, each of which may hold several by comma; None when not given.
+
+    Errors: InvalidInput: given with nothing in it, as by a variable of a shell that is not set. Without a limit more
+        would be searched than was meant, and by other engines.
+    """
     if values is None:
         return None
+    if not all(value.strip(" ,") for value in values):
+        raise InvalidInput(f"{flag} names nothing", hint="Name a value, or leave the option out.")
     return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
 
 
@@ -97,7 +103,9 @@ def configured(*names: str) -> Callable[..., Any]:
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         def called(**given: Any) -> None:
             typed = {name: given.pop(name) for name in names}
-            settings = {name: joined(value) if isinstance(value, list) else value for name, value in typed.items()}
+            settings = {
+                name: joined(value, _flag(name)) if isinstance(value, list) else value for name, value in typed.items()
+            }
             # Said once for each network.
             if "allow_network" in settings:
                 settings["allow_networks"] = settings.pop("allow_network")
@@ -152,7 +160,7 @@ def _value(name: str, rule: Rule, plain: Any, value: Any) -> Any:
             raise InvalidInput(f"{flag}: each is KEY=VALUE, named once", reason=name)
         return pairs
     if get_origin(plain) is tuple:
-        return joined(value) if rule.commas else names(value, name)
+        return joined(value, flag) if rule.commas else names(value, name)
     if name in ("since", "until"):
         try:
             return day(value, flag)
@@ -187,7 +195,11 @@ def _argument(name: str, rule: Rule, hint: Any, default: Any) -> tuple[Any, Any]
 
 
 def _flags(name: str, rule: Rule) -> tuple[str, ...]:
-    return rule.flags or (f"--{name.replace('_', '-')}",)
+    return rule.flags or (_flag(name),)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 BUNDLE = "wacz"
@@ -256,7 +268,9 @@ def read_schema(path: Path) -> "dict[str, JsonValue]":
 
     try:
         schema: JsonValue = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise InvalidInput(f"{path} can't be read: {error.strerror}", reason="schema_unreadable") from None
+    except ValueError as error:
         raise InvalidInput(f"{path} is no JSON Schema: {error}", reason="schema_unreadable") from None
     fields_of(schema)
     return schema if isinstance(schema, dict) else {}
