@@ -175,7 +175,7 @@ def test_names_that_are_no_words_are_code_wherever_they_stand() -> None:
 
 DIGESTS = {
     "planner": "869fb8cb8d1f",
-    "choose": "dffb87c6cc0f",
+    "choose": "6955a3b8c92a",
     "compose": "b81af0cba28b",
     "rewrite": "39119a6aa0a4",
     "summary": "579db885e474",

@@ -7,7 +7,7 @@ from typing import Final
 # The version in use of each prompt.
 VERSIONS: Final = {
     "planner": "4",
-    "choose": "5",
+    "choose": "6",
     "compose": "19",
     "rewrite": "7",
     "summary": "1",
