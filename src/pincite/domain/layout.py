@@ -99,7 +99,8 @@ class ReportBlock:
     in front · excerpt: an item for each paragraph, entry of a list or step, of a table for each row (cells joined by
     " | ", `header` names the columns).
     `code` are names in header and rows that are set as code; of code, those that are examples. With `marks_by_row`
-    the numbers of all its cells stand behind the name of a row.
+    the numbers of all its cells stand behind the name of a row. Steps that are `continued` are counted on from those
+    before them in the section.
     """
 
     form: BlockForm
@@ -109,6 +110,7 @@ class ReportBlock:
     excerpt: Excerpt | None = None
     code: tuple[str, ...] = ()
     marks_by_row: bool = False
+    continued: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,21 +280,8 @@ Laid: TypeAlias = Paragraphs | Listing | Grid | Code | Quotation
 
 
 def laid_out(section: Section) -> Iterator[Laid]:
-    """What a section prints, in order. Paragraphs that nothing lays out are a list: each is about another thing.
-
-    Steps that only code parts are counted on.
-    """
-    number = 1
-    for laid in _laid_out(section):
-        if isinstance(laid, Listing) and laid.numbered:
-            yield replace(laid, start=number)
-            number += len(laid.entries)
-        else:
-            yield laid
-            number = number if isinstance(laid, Code | Quotation) else 1
-
-
-def _laid_out(section: Section) -> Iterator[Laid]:
+    """What a section prints, in order. Paragraphs that nothing lays out are a list: each is about another thing."""
+    steps = 0
     for place, blocks in groupby(section.blocks, key=_place_of):
         if place is not None:
             quoted = list(blocks)
@@ -302,7 +291,13 @@ def _laid_out(section: Section) -> Iterator[Laid]:
             )
             continue
         for block in blocks:
-            yield from _own_words(section, block)
+            for laid in _own_words(section, block):
+                if isinstance(laid, Listing) and laid.numbered:
+                    before = steps if block.continued else 0
+                    steps = before + len(laid.entries)
+                    yield replace(laid, start=before + 1)
+                else:
+                    yield laid
     if not section.blocks:
         found = tuple(tuple(map(Piece, sentences)) for sentences in paragraphs(section.sentences))
         yield Paragraphs(found) if len(found) == 1 else Listing(found)

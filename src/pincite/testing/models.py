@@ -406,7 +406,8 @@ def _block(made: Any) -> str:
                     entries[-1] += f" {_marked(one)}"
                 else:
                     entries.append(_marked(one))
-            return "\n".join(f"{'-' if made['form'] == 'list' else '1.'} {entry}" for entry in entries)
+            mark = "-" if made["form"] == "list" else "2." if made.get("continued") else "1."
+            return "\n".join(f"{mark} {entry}" for entry in entries)
     return " ".join(map(_marked, items))
 
 

@@ -18,7 +18,9 @@ from pincite.research.model.markup import composed_of
 from pincite.testing.models import ModelFake, Seen, composed
 
 Recording: TypeAlias = "dict[str, Any]"
-_MAY_MISS: Final = frozenset({"derived", "part", "conflict", "goes_on", "header", "rows", "items", "question"})
+_MAY_MISS: Final = frozenset(
+    {"derived", "part", "conflict", "goes_on", "continued", "header", "rows", "items", "question"}
+)
 _ROLE: Final = re.compile(r"^\[\w+\] ")
 
 

@@ -185,14 +185,14 @@ def test_a_cell_states_what_its_row_and_column_say() -> None:
     assert in_cell("", "default", "4MB") == "default: 4MB"
 
 
-def test_steps_that_code_parts_are_counted_on() -> None:
+def test_steps_that_are_parted_are_counted_on() -> None:
     said, size = FIRST.sentences[0], len(FIRST.sentences)
     forms = (
         *FIRST.blocks,
         ReportBlock(BlockForm.PARAGRAPH, ((size,),)),
         ReportBlock(BlockForm.STEPS, ((size + 1,), (size + 2,))),
         ReportBlock(BlockForm.CODE, ((size + 3,),)),
-        ReportBlock(BlockForm.STEPS, ((size + 4,),)),
+        ReportBlock(BlockForm.STEPS, ((size + 4,),), continued=True),
         ReportBlock(BlockForm.PARAGRAPH, ((size + 5,),)),
         ReportBlock(BlockForm.STEPS, ((size + 6,),)),
     )

@@ -50,6 +50,7 @@ class DraftBlock:
     header: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
     code: tuple[str, ...] = ()
+    continued: bool = False
 
     def lines(self) -> Iterator[Line]:
         """All lines in order."""
@@ -67,6 +68,7 @@ class Planned:
     rows: tuple[str, ...] = ()
     code: tuple[str, ...] = ()
     shown: VerifiedClaim | None = None
+    continued: bool = False
 
     def proposed(self) -> Iterator[Proposed]:
         """What is to be proven."""
@@ -117,7 +119,7 @@ def planned(
         if items and form is BlockForm.PARAGRAPH:
             made.append(Planned(form, (leaning(items, propose, above),)))
         elif items:
-            made.append(Planned(form, _entries(items, propose, heading)))
+            made.append(Planned(form, _entries(items, propose, heading), continued=block.continued))
     return tuple(made), tuple(over)
 
 
@@ -274,7 +276,7 @@ def laid_out(blocks: Sequence[Planned], checked: Mapping[int, Checked], told: se
         if items and block.form is BlockForm.CODE:
             made.append(DraftBlock(block.form, tuple(items), code=examples_in(items[0][0].text, block.code)))
         elif items:
-            made.append(DraftBlock(block.form, tuple(items)))
+            made.append(DraftBlock(block.form, tuple(items), continued=block.continued))
     return tuple(made)
 
 
@@ -315,7 +317,15 @@ def drafted(heading: str, blocks: Sequence[DraftBlock]) -> DraftedSection:
             items.append(tuple(range(start, len(lines))))
         by_row = block.form is BlockForm.TABLE
         laid.append(
-            ReportBlock(block.form, tuple(items), block.header, block.rows, code=block.code, marks_by_row=by_row)
+            ReportBlock(
+                block.form,
+                tuple(items),
+                block.header,
+                block.rows,
+                code=block.code,
+                marks_by_row=by_row,
+                continued=block.continued,
+            )
         )
     plain = len(blocks) == 1 and blocks[0].form is BlockForm.PARAGRAPH
     return DraftedSection(heading, tuple(lines), blocks=() if plain else tuple(laid))

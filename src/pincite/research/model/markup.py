@@ -133,22 +133,30 @@ def _blocks(nodes: Sequence[SyntaxTreeNode]) -> list[ComposedBlock]:
 
 
 def _list(node: SyntaxTreeNode) -> Iterator[ComposedBlock]:
-    """The entries, each sentence after the first of an entry with `goes_on`; code among them parts the list."""
+    """The entries, each sentence after the first of an entry with `goes_on`.
+
+    Code and tables in an entry part the list, and what stands behind them in it is a paragraph.
+    """
     form = "list" if node.type == "bullet_list" else "steps"
+    # A list that begins with 4 goes on behind something that stood between its entries.
+    is_begun = form == "steps" and int(node.attrs.get("start", 1)) > 1
     items: list[ComposedSentence] = []
     for entry in node.children:
-        inside = list[ComposedSentence]()
+        inside, is_parted = list[ComposedSentence](), False
         for block in _blocks(entry.children):
             if block.form == CODE or block.rows:
                 if items or inside:
-                    yield ComposedBlock(form, (*items, *_entry(inside)))
+                    yield ComposedBlock(form, (*items, *_entry(inside)), continued=is_begun)
+                    is_begun = form == "steps"
                 yield block
-                items, inside = [], []
+                items, inside, is_parted = [], [], True
+            elif is_parted:
+                yield ComposedBlock("paragraph", block.items)
             else:
                 inside += block.items
         items += _entry(inside)
     if items:
-        yield ComposedBlock(form, tuple(items))
+        yield ComposedBlock(form, tuple(items), continued=is_begun)
 
 
 def _entry(said: Sequence[ComposedSentence]) -> list[ComposedSentence]:

@@ -73,12 +73,16 @@ class ComposedRow:
 
 @dataclass(frozen=True, slots=True)
 class ComposedBlock:
-    """A paragraph, list or steps with its `items`, a table with `header` and `rows`, or code that an item names."""
+    """A paragraph, list or steps with its `items`, a table with `header` and `rows`, or code that an item names.
+
+    Steps that are `continued` go on behind something that parts them.
+    """
 
     form: str
     items: tuple[ComposedSentence, ...] = ()
     header: tuple[str, ...] = ()
     rows: tuple[ComposedRow, ...] = ()
+    continued: bool = False
 
 
 @dataclass(frozen=True, slots=True)

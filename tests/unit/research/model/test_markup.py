@@ -66,14 +66,17 @@ def test_marks_say_what_a_sentence_is() -> None:
 
 
 def test_entries_hold_several_sentences_and_code_parts_a_list() -> None:
-    steps, code, more = blocks(
-        "1. Look. {a1} It shows all. {a2}\n2. Run: {a3}\n\n   ```sh {a4}\n   go\n   ```\n\n3. End. {a5}"
+    steps, code, below, more = blocks(
+        "1. Look. {a1} It shows all. {a2}\n2. Run: {a3}\n\n   ```sh {a4}\n   go\n   ```\n\n   It goes. {a6}\n\n"
+        "3. End. {a5}"
     )
-    assert steps == ComposedBlock(
-        "steps", (S("Look.", ("a1",)), S("It shows all.", ("a2",), goes_on=True), S("Run:", ("a3",)))
-    )
+    look, shows, run = S("Look.", ("a1",)), S("It shows all.", ("a2",), goes_on=True), S("Run:", ("a3",))
+    assert steps == ComposedBlock("steps", (look, shows, run))
     assert code == ComposedBlock("code", (S("go", ("a4",)),))
-    assert more == ComposedBlock("steps", (S("End.", ("a5",)),))
+    assert below == ComposedBlock("paragraph", (S("It goes.", ("a6",)),))
+    assert more == ComposedBlock("steps", (S("End.", ("a5",)),), continued=True)
+    *_, later = blocks("1. Run: {a3}\n\n```sh {a4}\ngo\n```\n\n2. End. {a5}")
+    assert later == ComposedBlock("steps", (S("End.", ("a5",)),), continued=True)
 
 
 def test_nested_entries_go_on_in_the_one_they_stand_in() -> None:
