@@ -20,8 +20,7 @@ from pincite.engine import DEFAULT_OPTIONS, INTERACTIVE_PRIORITY, Engine, RunOpt
 from pincite.jobs import Engines, OpenEngine
 from pincite.runtime.concurrency import FairSlots, ResourcePool, resource_pool
 from pincite.surfaces.accounts import Account, ServerLimits
-from pincite.surfaces.following import EVENTS_AT_ONCE, follow_elsewhere, may_be_worked_on
-from pincite.surfaces.progress import Progress
+from pincite.surfaces.progress import EVENTS_AT_ONCE, Progress, follow_elsewhere, may_be_worked_on
 
 # Asked for as a profile: the standard one, without a language model.
 EXTRACTIVE: Final = "extractive"

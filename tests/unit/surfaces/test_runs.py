@@ -18,9 +18,9 @@ from pincite.domain.events import Event, EventType, RunStatus
 from pincite.domain.records import RunRecord
 from pincite.domain.requests import ResearchRequest
 from pincite.engine import Engine
-from pincite.surfaces import following, runs
+from pincite.surfaces import progress, runs
 from pincite.surfaces.accounts import Account, ServerLimits
-from pincite.surfaces.following import EVENTS_AT_ONCE
+from pincite.surfaces.progress import EVENTS_AT_ONCE
 from pincite.surfaces.runs import RunManager, TaskGroups, open_manager
 
 START = datetime(2026, 11, 22, 9, tzinfo=UTC)
@@ -135,7 +135,7 @@ async def settled() -> None:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following, "LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr(progress, "LOOK_EVERY_S", 0.0)
 
 
 @pytest.mark.parametrize("reads_before", range(4))
@@ -215,7 +215,7 @@ async def test_a_run_that_a_worker_will_take_is_waited_for_and_one_that_nobody_w
 
 
 async def test_a_dead_owner_s_run_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following, "DEAD_AFTER_S", 0.0)
+    monkeypatch.setattr(progress, "DEAD_AFTER_S", 0.0)
     engine: Any = FakeEngine()
     engine.status = RunStatus.RUNNING
     async with opened() as manager:
