@@ -273,17 +273,15 @@ def open_points(report: Report) -> tuple[OpenPoint, ...]:
         became = why if why.startswith(word) else f"{word}: {why}" if why else word
         points.append(OpenPoint(part.text, became, gap.queries if gap else (), part.status))
     parts = {part.text for part in report.parts}
-    others = [gap for gap in report.gaps if gap.sub_question not in parts]
-    return (*points, *(_added_point(gap, report.mode) for gap in others))
-
-
-def _added_point(gap: ReportGap, mode: Mode) -> OpenPoint:
-    """A gap of no part that was asked for; of one that a model added, what lacks is what a reader wants to know."""
-    nothing = gap.reason.startswith(PART_WORDS[PartStatus.NOT_HERE])
-    if mode is Mode.MODEL and gap.sub_question and gap.queries and not nothing:
-        became = f"{PART_WORDS[PartStatus.PARTLY]}: {gap.reason}"
-        return OpenPoint(gap.sub_question, became, gap.queries, PartStatus.PARTLY)
-    return OpenPoint(gap.sub_question, gap.reason, gap.queries)
+    for gap in (gap for gap in report.gaps if gap.sub_question not in parts):
+        nothing = gap.reason.startswith(PART_WORDS[PartStatus.NOT_HERE])
+        # Of a part that a model added, what lacks is what a reader wants to know.
+        if report.mode is Mode.MODEL and gap.sub_question and gap.queries and not nothing:
+            became = f"{PART_WORDS[PartStatus.PARTLY]}: {gap.reason}"
+            points.append(OpenPoint(gap.sub_question, became, gap.queries, PartStatus.PARTLY))
+        else:
+            points.append(OpenPoint(gap.sub_question, gap.reason, gap.queries))
+    return tuple(points)
 
 
 _DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

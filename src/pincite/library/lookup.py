@@ -174,15 +174,15 @@ class Lookup:
         found, values = _by_page(self._ranked(self._asked(query.text), query.constraints))
         prefer = query.constraints.prefer_domains
         best = sorted(found, key=lambda url: not host_matches(_host(url), prefer)) if prefer else list(found)
-        return tuple(self._hit(url, found[url], values[url], query.text) for url in best[: max(query.max_results, 0)])
-
-    def _hit(self, url: str, ranked: Sequence[_Ranked], value: float, question: str) -> PageHit:
-        """The page, shown by its best passage that has a word of the question, not by one with its title alone."""
-        wanted = set(query_terms(question))
-        telling = (item for item in ranked if wanted.intersection(index_terms(self._body(item.candidate))))
-        shown, page = next(telling, ranked[0]).candidate, ranked[0].page
-        text = snippet(self._body(shown), question, shown.label)
-        return PageHit(url=url, title=page.title, snippet=text, score=value, published_at=page.published_at)
+        wanted = set(query_terms(query.text))
+        hits: list[PageHit] = []
+        for url in best[: max(query.max_results, 0)]:
+            # Shown by its best passage that has a word of the question, not by one with its title alone.
+            telling = (item for item in found[url] if wanted.intersection(index_terms(self._body(item.candidate))))
+            shown, page = next(telling, found[url][0]).candidate, found[url][0].page
+            text = snippet(self._body(shown), query.text, shown.label)
+            hits.append(PageHit(url, page.title, text, values[url], page.published_at))
+        return tuple(hits)
 
     def passages_near(self, document_id: str, wanted: Sequence[float]) -> dict[int, float]:
         """As `LocalLibrary.passages_near`."""

@@ -40,7 +40,11 @@ def read_mail(content: bytes, url: str) -> Document:
     Errors:
         EmptyContent: no message has a subject or a text.
     """
-    raws = _messages(content)
+    begins = list(_MAILBOX.finditer(content))
+    raws = [content]
+    if begins and content[: begins[0].end()].count(b"\n") <= 1:
+        after = [*(begin.start() for begin in begins[1:]), len(content)]
+        raws = [content[begin.end() : end] for begin, end in zip(begins, after, strict=True)]
     blocks: list[Block] = []
     warnings: list[str] = []
     messages: list[EmailMessage] = []
@@ -85,14 +89,6 @@ def _posts(document: Document, messages: list[EmailMessage], ends: list[int]) ->
                 start=document.starts[first],
                 end=stop,
             )
-
-
-def _messages(content: bytes) -> list[bytes]:
-    starts = [match.end() for match in _MAILBOX.finditer(content)]
-    if not starts or content[: starts[0]].count(b"\n") > 1:
-        return [content]
-    ends = [*[match.start() for match in _MAILBOX.finditer(content)][1:], len(content)]
-    return [content[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def _blocks(message: EmailMessage, first: int, level: int, warnings: list[str]) -> list[Block]:
