@@ -98,13 +98,13 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
 
 async def test_a_known_judge_is_fetched_at_one_commit_and_judges(hub: Hub, tmp_path: Path) -> None:
     told: list[str] = []
-    got = await ModelHub(hub.origin).add(NAME, tmp_path / "judges", on_progress=told.append)
-    assert (got.revision, sorted(got.sha256)) == (COMMIT, ["config.json", "model.onnx", "tokenizer.json"])
+    folder = await ModelHub(hub.origin).add(NAME, tmp_path / "judges", on_progress=told.append)
     assert [path.split("/")[4] for path in hub.asked] == ["main", COMMIT, COMMIT]
     assert len(told) == 3
-    lock = json.loads((got.folder / LOCK).read_text())
+    lock = json.loads((folder / LOCK).read_text())
+    assert sorted(lock["sha256"]) == ["config.json", "model.onnx", "tokenizer.json"]
     assert (lock["revision"], lock["licence"], lock["repository"]) == (COMMIT, "Apache-2.0", KNOWN[NAME].repository)
-    judge = OnnxJudge(got.folder)
+    judge = OnnxJudge(folder)
     assert judge.name == NAME
     assert [answer.case_id for answer in await judge.judge([ENGLISH, GERMAN])] == ["1"], "made for English alone"
 
@@ -143,8 +143,8 @@ async def test_another_commit_than_the_known_one_must_be_named(hub: Hub, tmp_pat
         await ModelHub(hub.origin).add(NAME, tmp_path)
     assert refused.value.reason == "revision_moved"
     assert OTHER in refused.value.hint
-    got = await ModelHub(hub.origin).add(NAME, tmp_path, revision=OTHER)
-    assert got.revision == OTHER
+    folder = await ModelHub(hub.origin).add(NAME, tmp_path, revision=OTHER)
+    assert json.loads((folder / LOCK).read_text())["revision"] == OTHER
     with pytest.raises(ProviderBadReply) as other:
         await ModelHub(hub.origin).add(NAME, tmp_path, revision="c" * 40)
     assert other.value.reason == "wrong_revision"
@@ -204,15 +204,15 @@ async def test_unknown_and_refused_models_are_not_asked_for(name: str, tmp_path:
 
 
 async def test_a_file_that_changed_since_is_not_loaded(hub: Hub, tmp_path: Path) -> None:
-    got = await ModelHub(hub.origin).add(NAME, tmp_path)
-    verify_files(got.folder)
-    with (got.folder / "model.onnx").open("ab") as file:
+    folder = await ModelHub(hub.origin).add(NAME, tmp_path)
+    verify_files(folder)
+    with (folder / "model.onnx").open("ab") as file:
         file.write(b"x")
     with pytest.raises(InvalidSetting, match="not the file that was fetched"):
-        await OnnxJudge(got.folder).judge([ENGLISH])
-    (got.folder / LOCK).write_text("{")
+        await OnnxJudge(folder).judge([ENGLISH])
+    (folder / LOCK).write_text("{")
     with pytest.raises(InvalidSetting):
-        verify_files(got.folder)
+        verify_files(folder)
 
 
 def test_english_is_told_from_other_languages_where_there_is_enough_of_it() -> None:

@@ -49,15 +49,6 @@ OnProgress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
-    """A model that was added: its folder, the commit it is of, and the hash of each file."""
-
-    folder: Path
-    revision: str
-    sha256: dict[str, str]
-
-
-@dataclass(frozen=True, slots=True)
 class _Announced:
     """What the hub tells of a file before it sends it."""
 
@@ -78,8 +69,8 @@ class ModelHub:
 
     async def add(
         self, name: str, folder: Path, *, revision: str = "", on_progress: OnProgress = lambda _: None
-    ) -> Fetched:
-        """Fetch a known model into `folder/name`; one that is there already is replaced only when all files are good.
+    ) -> Path:
+        """The folder `folder/name` of a model, fetched; one already there is replaced only when all files are good.
 
         Args:
             name: one of `KNOWN`.
@@ -122,7 +113,7 @@ class ModelHub:
             raise Timeout(f"{name} did not come within an hour", reason="model_hub") from None
         finally:
             shutil.rmtree(new, ignore_errors=True)
-        return Fetched(target, commit, hashes)
+        return target
 
     async def _files(
         self, known: KnownModel, revision: str, new: Path, on_progress: OnProgress

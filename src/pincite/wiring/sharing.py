@@ -161,7 +161,7 @@ class Sharing:
         from pincite.fetch.shared_pages import ShareRules
         from pincite.search.store import AnswerStore, Scopes
 
-        self._settings, self._clock, self._stores, self._cache = settings, clock, stores, cache
+        self._settings, self._clock, self._stores = settings, clock, stores
         self._snapshots = snapshots
         self._signer = signer
         opened = bool(settings.allow_networks or settings.resolve)

@@ -78,7 +78,6 @@ class Page:
 
     root: HtmlElement
     styles: str
-    tag_count: int
     scripts: tuple[str, ...] = ()
     data: tuple[tuple[str, str], ...] = ()
     is_streamed: bool = False
@@ -139,7 +138,7 @@ def parse(text: str) -> Page:
     elements = tuple(root.iter())
     noted = tuple(element for element in elements if not _LOOKED_FOR.isdisjoint(element.keys()))
     sheets = "\n".join(styles)
-    return Page(root, sheets, tag_count, tuple(scripts), tuple(data), is_streamed, text, elements, noted)
+    return Page(root, sheets, tuple(scripts), tuple(data), is_streamed, text, elements, noted)
 
 
 def _without_raw(text: str, settled: Callable[[str, str, str, str], str]) -> str:
