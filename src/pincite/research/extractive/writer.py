@@ -279,6 +279,11 @@ def page_names(documents: Sequence[Document]) -> dict[str, str]:
     return names if len(sites) == 1 else {document.document_id: document.title for document in documents}
 
 
+def _is_title(heading: str, title: str) -> bool:
+    """Whether a heading is the title, or all of it before the name of the site: "16 Options" of "16 Options (zsh)"."""
+    return title.startswith(heading) and not title.removeprefix(heading).lstrip()[:1].isalnum()
+
+
 def _blocks(
     lines: Sequence[Line], numbers: Mapping[str, int], documents: Mapping[str, Document], names: Mapping[str, str]
 ) -> tuple[ReportBlock, ...]:
@@ -301,7 +306,7 @@ def _excerpt_block(members: Sequence[tuple[int, Line]], number: int, document: D
     block = document.blocks[document.block_at(start)]
     # "16 Options (zsh) › 16 Options" says it twice; "Node.js documentation" is the site's name, which opens each page.
     title, pieces = document.title, {piece.casefold() for piece in title_pieces(document.title)}
-    headings = (h for h in document.section_path(start) if not title.startswith(h) and h.casefold() not in pieces)
+    headings = (h for h in document.section_path(start) if not _is_title(h, title) and h.casefold() not in pieces)
     path = tuple(dict.fromkeys(filter(None, (name, *headings))))
     terms = [piece.text for piece in claims[0].evidence[0].context if piece.role is ContextRole.TERM]
     term = cut_on_word(" › ".join(terms), _TERM_CHARS)

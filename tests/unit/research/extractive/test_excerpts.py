@@ -165,6 +165,16 @@ def test_the_name_of_the_one_site_is_left_out_above_excerpts() -> None:
     assert list(page_names([page_of("Owls - a guide")]).values()) == ["Owls - a guide"]
 
 
+@pytest.mark.parametrize(
+    ("title", "above"),
+    [("Owl boxes and barns", "Owl boxes and barns › Owl boxes"), ("Owl boxes (barn keeping)", "Owl boxes (barn keeping)")],
+)
+async def test_a_heading_is_left_out_only_where_the_title_says_it(bench: Any, title: str, above: str) -> None:
+    page = f"# {title}\n\n## Owl boxes\n\nAn owl box hangs in the barn from March on."
+    report = await bench({"https://owls.test/": page}).service().run(Task("When does an owl box hang in the barn?"))
+    assert f"**{above}**" in report.markdown
+
+
 def test_telling_words_are_marked_in_any_inflection() -> None:
     text = "Boxes of owls hang high."
     assert [text[start:end] for start, end in marked_words(text, ("owl", "box"))] == ["Boxes", "owls"]
