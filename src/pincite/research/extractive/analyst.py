@@ -95,8 +95,7 @@ class ExtractiveAnalyst:
 
     def _found(self, part: SubQuestion, progress: Progress, most: int) -> _Found:
         """The passages to print, most likely first, each adding something to those before it."""
-        labels = version_labels(progress.pages)  # near-copies say nothing new, unless they are another version
-        pages = [page for page in progress.pages if page.duplicate_of is None or page.url in labels]
+        pages = _distinct(progress.pages)
         ranking, is_defined = self._ranking(part, pages, progress)
         likelihood = part_likelihood(ranking)
         missing = _missing(part.standalone, pages)
@@ -137,17 +136,24 @@ class ExtractiveAnalyst:
         return others and len(domains) > 1 and (domains.count(own) + 1) / (len(domains) + 1) > self._max_domain_share
 
     def _claims(self, found: _Found, part: SubQuestion, progress: Progress, most_words: int) -> tuple[Claim, ...]:
-        pages = {page.url: page for page in progress.pages}
+        pages, distinct = {page.url: page for page in progress.pages}, _distinct(progress.pages)
         made: dict[str, Claim] = {}
         told: list[tuple[float, str, RankedPassage]] = []
         words = 0
         top = found.chosen[0].likelihood if found.chosen else 1.0
         shown: list[tuple[Excerpt, ...]] = []
+        said: set[str] = set()
+        labels = version_labels(distinct)
         for passage in found.chosen:
             excerpts = excerpts_of(passage, found.ranking.terms, found.ranking.rarity)
             size = sum(excerpt.words for excerpt in excerpts)
-            if excerpts and not (words and words + size > most_words):
+            texts = [text for excerpt in excerpts for text in excerpt.texts]
+            # Without what it opens with, which is printed already, the rest of a passage would hang in the air. Of two
+            # versions the rest is what differs.
+            is_said = excerpts and texts[0] in said and passage.source.url not in labels
+            if excerpts and not is_said and not (words and words + size > most_words):
                 shown.append(excerpts)
+                said.update(texts)
                 words += size
         for number, excerpts in enumerate(_by_place(shown), start=1):
             passage = excerpts[0].passage
@@ -156,8 +162,7 @@ class ExtractiveAnalyst:
                 group = f"{part.sub_question_id}.{number}.{place}"
                 page = pages[passage.source.url]
                 claims = [
-                    _also(claim, page, progress.pages)
-                    for claim in claims_of(excerpt, page, part.text, group, confidence)
+                    _also(claim, page, distinct) for claim in claims_of(excerpt, page, part.text, group, confidence)
                 ]
                 fresh = {claim.claim_id: claim for claim in claims if claim.claim_id not in made}
                 made.update(fresh)
@@ -174,6 +179,12 @@ class ExtractiveAnalyst:
         alone = len(progress.plan.sub_questions) == 1 or bool(sides_of(part.text))
         most = 0 if _comparison_of(part, progress) is not None else _DIRECT if alone else 1
         return (*with_direct(tuple(made.values()), _direct(told, most)), *_around(found, part, pages, frozenset(made)))
+
+
+def _distinct(pages: Sequence[ReadPage]) -> list[ReadPage]:
+    """The pages without near-copies: these say nothing new and back nothing, unless they are another version."""
+    labels = version_labels(pages)
+    return [page for page in pages if page.duplicate_of is None or page.url in labels]
 
 
 def _comparison_of(part: SubQuestion, progress: Progress) -> SubQuestion | None:

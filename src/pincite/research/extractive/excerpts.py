@@ -26,8 +26,6 @@ from pincite.verification.claims import claim_type
 
 # The rows nearest to the question; the whole table is a click away.
 MAX_ROWS: Final = 6
-# A screenful.
-MAX_CODE_LINES: Final = 24
 _DIRECT_WORDS: Final = (5, 48)
 _SENTENCE_ENDS: Final = (".", "!", ".”", '."', ".)", "。", "！")
 # What opens with a bracket is said beside something else: "(See the section about restoring.)"
@@ -69,10 +67,15 @@ class Excerpt:
         return self.units[0].start
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """The units in their own words."""
+        text = self.passage.source.document.text
+        return tuple(text[unit.start : unit.end] for unit in self.units)
+
+    @property
     def words(self) -> int:
         """How many words it has; lines of code are short and don't count as such."""
-        text = self.passage.source.document.text
-        return sum(word_count(text[unit.start : unit.end].replace("\n", "")) for unit in self.units)
+        return sum(word_count(text.replace("\n", "")) for text in self.texts)
 
 
 def excerpts_of(passage: RankedPassage, terms: Sequence[str], rarity: Rarity) -> tuple[Excerpt, ...]:
@@ -108,7 +111,7 @@ def excerpts_of(passage: RankedPassage, terms: Sequence[str], rarity: Rarity) ->
     for form, run in groupby(entry, key=lambda at: _form(document, units[at][0], is_entry=bool(passage.draft.label))):
         chosen = list(run)
         if form is None:
-            made += [code for at in chosen for code in _code(passage, units[at][0], near[at])]
+            made += [Excerpt(passage, NoteForm.STATEMENT, (units[at][1],), (near[at],)) for at in chosen]
         else:
             made.append(
                 Excerpt(passage, form[0], tuple(units[at][1] for at in chosen), tuple(near[at] for at in chosen))
@@ -205,9 +208,10 @@ def _units(document: Document, index: int, passage: RankedPassage) -> Iterator[t
     if block.kind in (BlockKind.HEADING, BlockKind.TERM) or block.note == QUOTED_NOTE or not block.text.strip():
         return
     if block.kind is BlockKind.CODE:
-        start, end = max(base, low), min(base + len(block.text), high)
-        if document.text[start:end].strip():
-            yield index, Span(start, end)
+        start = max(base, low)
+        code = document.text[start : min(base + len(block.text), high)].rstrip()
+        if code:
+            yield index, Span(start + len(code) - len(code.lstrip("\n")), start + len(code))
         return
     if block.kind is BlockKind.TABLE:
         yield from ((index, span) for span in _rows(block, base) if low <= span.start and span.end <= high)
@@ -266,19 +270,6 @@ def _table(passage: RankedPassage, rows: Sequence[tuple[Span, float]]) -> tuple[
     floor = rows[best[0]][1] / 2
     kept = sorted(at for at in best if rows[at][1] >= floor)
     return (Excerpt(passage, NoteForm.ROW, tuple(rows[at][0] for at in kept), tuple(rows[at][1] for at in kept)),)
-
-
-def _code(passage: RankedPassage, index: int, nearness: float) -> tuple[Excerpt, ...]:
-    """The whole block where it is short, else its first lines."""
-    document = passage.source.document
-    start, text = document.starts[index], document.blocks[index].text
-    if not text.strip():
-        return ()
-    lines = text.split("\n")
-    cut = text if len(lines) <= MAX_CODE_LINES else "\n".join(lines[:MAX_CODE_LINES])
-    lead = len(cut) - len(cut.lstrip("\n"))
-    span = Span(start + lead, start + len(cut.rstrip()))
-    return (Excerpt(passage, NoteForm.STATEMENT, (span,), (nearness,)),) if span.start < span.end else ()
 
 
 def points_back(document: Document, unit: Span) -> bool:

@@ -284,6 +284,15 @@ def _is_title(heading: str, title: str) -> bool:
     return title.startswith(heading) and not title.removeprefix(heading).lstrip()[:1].isalnum()
 
 
+def lines_of(document: Document, start: int, end: int) -> str:
+    """Which lines of a block of code are printed, where not all are: "lines 1 to 40 of 97"."""
+    index = document.block_at(start)
+    base, code = document.starts[index], document.blocks[index].text.rstrip()
+    opens = len(code) - len(code.lstrip("\n"))
+    first, last, total = (code.count("\n", opens, at) + 1 for at in (start - base, end - base, len(code)))
+    return "" if (first, last) == (1, total) else f"lines {first} to {last} of {total}"
+
+
 def _blocks(
     lines: Sequence[Line], numbers: Mapping[str, int], documents: Mapping[str, Document], names: Mapping[str, str]
 ) -> tuple[ReportBlock, ...]:
@@ -313,6 +322,8 @@ def _excerpt_block(members: Sequence[tuple[int, Line]], number: int, document: D
     kind = _KINDS.get(claims[0].form) or _OF_BLOCK.get(block.kind, ExcerptKind.PROSE)
     if kind is ExcerptKind.STEPS and (block.number or 1) != 1:
         kind = ExcerptKind.LIST  # steps are counted from one where they are printed, and this is none of that number
+    if kind is ExcerptKind.CODE:
+        term = " › ".join(filter(None, (term, lines_of(document, start, claims[0].evidence[0].quote.end))))
     excerpt = Excerpt(kind, number, path, term, block.language if kind is ExcerptKind.CODE else "")
     indexes = [index for index, _ in members]
     if kind is ExcerptKind.TABLE:

@@ -81,10 +81,13 @@ async def test_listings_are_no_sides_of_a_conflict() -> None:
 
 async def test_a_copied_passage_is_one_source(bench: Any) -> None:
     same = "The Halden wind farm was opened in May and has a total output of 398 MW at full load, says its owner."
-    pages = {f"https://{name}.test/": f"# {name}\n\n{name} writes. {same}" for name in ("one", "two", "three")}
+    apart = "The council of Mosen met on Tuesday. Boats of the old harbour are painted green in spring by its pupils."
+    pages = {f"https://{name}.test/": f"# {name}\n\n{name} writes. {same}" for name in ("one", "two")}
+    pages["https://three.test/"] = f"# three\n\n{same} {apart}"
     report = await bench(pages).service().run(Task(QUESTION))
     claim = next(claim for claim in report.claims if "398" in claim.text)
-    assert len({evidence.url for evidence in claim.evidence}) == 3
+    # The page that says little else is named; of two that are one page but for a word, one.
+    assert len({evidence.url for evidence in claim.evidence}) == 2
     assert claim.independent_sources == 1
 
 

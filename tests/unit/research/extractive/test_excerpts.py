@@ -1,5 +1,6 @@
 """What is printed of a passage that answers: whole paragraphs, lists, rows, definitions, code, word for word."""
 
+import re
 from typing import Any
 
 import pytest
@@ -121,6 +122,34 @@ def test_code_comes_whole_behind_what_is_said_of_it() -> None:
     assert texts(code) == ["boards --order\nboards --send"]
 
 
+async def test_of_long_code_the_lines_that_answer_are_printed_and_counted(bench: Any) -> None:
+    lines = [f"box_{number} = plank" for number in range(1, 301)]
+    lines[249] = "owl_camera = north"
+    page = "# Owl boxes\n\n## Settings\n\nAll boxes of the barn:\n\n```ini\n" + "\n".join(lines) + "\n```\n"
+    report = (
+        await bench({"https://owls.test/": page}).service().run(Task("Where does the owl_camera of owl boxes look?"))
+    )
+    assert "owl_camera = north" in report.markdown
+    assert "box_1 = plank\n" not in report.markdown
+    assert re.search(r"\*\*Owl boxes › Settings › lines \d+ to \d+ of 300\*\*", report.markdown)
+
+
+async def test_of_code_that_is_printed_whole_no_lines_are_counted(bench: Any) -> None:
+    code = "\n".join(f"hang --box {number}" for number in range(1, 41))
+    page = f"# Owl boxes\n\nEach owl box is hung by a command of its own.\n\n```sh\n{code}\n```\n"
+    report = await bench({"https://owls.test/": page}).service().run(Task("Which command hangs an owl box?"))
+    assert "> hang --box 40\n" in report.markdown
+    assert "lines" not in report.markdown
+
+
+async def test_a_passage_whose_opening_is_printed_already_is_left_out(bench: Any) -> None:
+    said = "The owl box of the barn holds most owls at one time."
+    page = f"# Owl boxes\n\n## In summer\n\n{said}\n\n## In winter\n\n{said} To clear it, shake the box of the barn."
+    report = await bench({"https://owls.test/": page}).service().run(Task("How many owls does an owl box hold?"))
+    assert said in report.markdown
+    assert "To clear it" not in report.markdown or f"{said} To clear it" in report.markdown
+
+
 def test_of_a_table_the_rows_that_matter_are_shown() -> None:
     (rows,) = excerpts("What is the price of an oak plank?")
     assert "oak plank | 30 euros" in texts(rows)
@@ -167,7 +196,10 @@ def test_the_name_of_the_one_site_is_left_out_above_excerpts() -> None:
 
 @pytest.mark.parametrize(
     ("title", "above"),
-    [("Owl boxes and barns", "Owl boxes and barns › Owl boxes"), ("Owl boxes (barn keeping)", "Owl boxes (barn keeping)")],
+    [
+        ("Owl boxes and barns", "Owl boxes and barns › Owl boxes"),
+        ("Owl boxes (barn keeping)", "Owl boxes (barn keeping)"),
+    ],
 )
 async def test_a_heading_is_left_out_only_where_the_title_says_it(bench: Any, title: str, above: str) -> None:
     page = f"# {title}\n\n## Owl boxes\n\nAn owl box hangs in the barn from March on."
