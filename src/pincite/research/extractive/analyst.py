@@ -193,19 +193,11 @@ def _comparison_of(part: SubQuestion, progress: Progress) -> SubQuestion | None:
 
 
 def _by_place(shown: Sequence[tuple[Excerpt, ...]]) -> list[tuple[Excerpt, ...]]:
-    """The excerpts of passages, most likely first; those under one heading together, as they follow on their page.
-
-    The most likely one of a heading opens it: what stands before it on the page leads up to it at best.
-    """
-    first: dict[tuple[str, ...], tuple[int, int]] = {}
+    """The excerpts of passages, most likely first; those under one heading together, as they follow on their page."""
+    first: dict[tuple[str, ...], int] = {}
     for number, (excerpt, *_) in enumerate(shown):
-        first.setdefault(_heading_of(excerpt), (number, excerpt.start))
-
-    def place(excerpts: tuple[Excerpt, ...]) -> tuple[int, bool, int]:
-        number, opening = first[_heading_of(excerpts[0])]
-        return number, excerpts[0].start < opening, excerpts[0].start
-
-    return sorted(shown, key=place)
+        first.setdefault(_heading_of(excerpt), number)
+    return sorted(shown, key=lambda excerpts: (first[_heading_of(excerpts[0])], excerpts[0].start))
 
 
 def _heading_of(excerpt: Excerpt) -> tuple[str, ...]:

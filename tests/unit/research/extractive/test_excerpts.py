@@ -169,7 +169,7 @@ def test_the_name_of_a_table_is_no_sentence_and_a_caption_in_sentences_is_some()
     assert [page.text[unit.start : unit.end][:12] for unit in shown] == ["The price of", "An owl box o"]
 
 
-async def test_the_likeliest_passage_opens_its_heading_and_the_others_follow_as_on_their_page(bench: Any) -> None:
+async def test_passages_under_one_heading_follow_each_other_as_on_their_page(bench: Any) -> None:
     filler = " ".join(f"Keeper number {n} of the mill wrote a long letter about larch wood and rain." for n in range(9))
     page = (
         f"# Barn owls\n\n## Food\n\nThe barn owl eats what runs.\n\n{filler}\n\nFour mice a night is what a barn owl "
@@ -177,7 +177,7 @@ async def test_the_likeliest_passage_opens_its_heading_and_the_others_follow_as_
     )
     report = await bench({"https://owls.test/": page}).service().run(Task("How many mice does a barn owl eat a night?"))
     shown = report.markdown.partition("## From the sources")[2]
-    order = ["Four mice a night", "- voles are eaten whole", "number 8", "eats what runs"]
+    order = ["eats what runs", "number 8", "Four mice a night", "- voles are eaten whole"]
     assert order == sorted(order, key=shown.index)
     assert shown.count("**Barn owls › Food**") == 1
 
