@@ -175,9 +175,11 @@ class ExtractiveAnalyst:
                     ]
         if not found.is_here:
             return tuple(made.values())
-        # What is said of one side answers no comparison.
         alone = len(progress.plan.sub_questions) == 1 or bool(sides_of(part.text))
-        most = 0 if _comparison_of(part, progress) is not None else _DIRECT if alone else 1
+        most = _DIRECT if alone else 1
+        # What is said of one side answers no comparison, but what it is does so beside what the other is.
+        if _comparison_of(part, progress) is not None:
+            told, most = [one for one in told if one[2] is found.chosen[0]][:1], int(found.is_defined)
         return (*with_direct(tuple(made.values()), _direct(told, most)), *_around(found, part, pages, frozenset(made)))
 
 

@@ -19,8 +19,8 @@ _OF_CALL: Final = re.compile(r"(?<=[^\W_])\([^()]+\)")
 _CALLED: Final = re.compile(r"([\w.:]+)\(\)")
 _REST: Final = re.compile(r"[(=<{]|:\s|\s#").split
 _SEVERAL: Final = re.compile(r",\s|\n|\s[/|]\s").split
-# Of what a side says beside the name ("git reset --soft"), by rarity, so much stands in or above the entry: options of
-# one name belong to many commands.
+# Of what a side says beside a name of code ("git reset --soft"), by rarity, so much stands in or above the entry:
+# options of one name belong to many commands. Beside a word ("differential backup") all of it does.
 _COVERED: Final = 0.5
 
 
@@ -86,15 +86,15 @@ def _entries(side: str, ranking: Ranking) -> Iterator[_Entry]:
         if not passage.draft.label:
             continue
         above = {*index_terms(passage.source.url), *index_terms(passage.context)}
-        inside = above.union(index_terms(passage.text))
         for term, cut in _cut(passage):
+            inside = above.union(index_terms(cut.text))
             for name, is_code in names_of(term):
                 if not _says(side, name, is_code=is_code):
                     continue
                 own = set(index_terms(name))
                 rest = [word for word in asked if word not in own]
                 total = sum(map(ranking.rarity.weight, rest))
-                there = sum(ranking.rarity.weight(word) for word in rest if word in (inside if is_code else above))
+                there = sum(ranking.rarity.weight(word) for word in rest if word in inside)
                 covered = there / total if total else 1.0
                 if covered >= (_COVERED if is_code else 1.0):
                     yield _Entry(cut, passage, (own <= set(asked), is_code, len(own.intersection(asked)), covered))

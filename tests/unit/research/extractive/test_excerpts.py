@@ -414,6 +414,29 @@ async def test_the_side_of_a_comparison_is_answered_with_the_entry_that_it_names
     assert first["Nest-move --dry"] == "Nothing of what lies on the ground is touched."
     assert first["--whole"] == "Takes along the twigs, the eggs and all else."
     assert {part.status for part in report.parts}.isdisjoint({PartStatus.NOT_HERE})
+    opening = {sentence.label: sentence.text for sentence in report.summary.sentences}
+    assert [opening["--dry"], opening["--[no-]whole <place>"]] == [*first.values()][1:]
+
+
+async def test_a_part_of_which_all_is_printed_above_is_named_as_missing(bench: Any) -> None:
+    question = "How many mice does a barn owl eat a night? How many mice a night does a barn owl eat in winter?"
+    report = await bench(PAGES).service().run(Task(question))
+    assert len(report.sections) == 1
+    assert report.parts[1].status is PartStatus.PARTLY
+    said = "- no passages were found beside those above for “How many mice a night does a barn owl eat in winter”"
+    assert said in report.markdown
+
+
+async def test_an_entry_of_a_word_defines_a_side_of_which_it_says_the_rest(bench: Any) -> None:
+    page = (
+        "# Owl counts\n\nspring :: A count of all owls in the barn. Keepers make it in March.\n\n"
+        "autumn :: A count of the young owls that were hatched in the year. It takes keepers a night.\n\n"
+        "ladder :: Keepers climb it."
+    )
+    question = "What is the difference between a spring count and an autumn count of owls?"
+    report = await bench({"https://owls.test/": page}).service().run(Task(question))
+    opening = {sentence.label: sentence.text.split()[3] for sentence in report.summary.sentences}
+    assert opening == {"spring": "all", "autumn": "the"}
 
 
 async def test_an_entry_of_another_thing_does_not_define_a_side_of_that_name(bench: Any) -> None:
