@@ -18,6 +18,7 @@ from pincite.domain.report_words import (
     MAYBE_PARTIAL,
     NO_ANSWER,
     NOT_SURELY_ALL,
+    NOTHING_BESIDE,
     PARTIAL_ANSWER,
     PARTLY_ANSWERED,
     SEARCHED_FOR,
@@ -48,6 +49,7 @@ _LIMITS = (
     r"|the search ended at its cap on [a-z ]+; more may be found with a higher one)"  # in reports of before
     r"|\d+ statements? (?:was|were) considered; none passed the checks\."
     r"|\*No page has “[^\s”]+”(?: or “[^\s”]+”){0,2}\.\*"
+    rf"|- {NOTHING_BESIDE} “[^”\n]*”"
 )
 _BECAME = (
     rf"answered in part: {NOT_SURELY_ALL}|no sure answer found in (?:the one page|any of the \d+ pages) read"

@@ -53,6 +53,8 @@ PART_WORDS = {
 }
 # Of a part whose passages are near, but not surely all of it.
 NOT_SURELY_ALL = "these passages may not be the whole answer"
+# Of a part that only passages were found for which are printed for another part.
+NOTHING_BESIDE = "no passages were found beside those above for"
 # A note of reports whose passages nothing but words found.
 WORDS_ONLY = "Passages were found and ranked by words alone, so what is worded otherwise may be missed."
 EXCLUDE_EACH_OTHER = "These statements exclude each other:"
@@ -76,9 +78,10 @@ def partial_text(report: Report) -> str:
     """What a partial report says first: whether a part is known to lack something."""
     answered = all(part.status is not PartStatus.NOT_HERE for part in report.parts)
     unsure = answered and bool(report.gaps) and all(gap.reason == NOT_SURELY_ALL for gap in report.gaps)
-    if unsure:
+    missing = open_points(report)
+    if unsure and not missing:
         return MAYBE_PARTIAL
-    return PARTLY_ANSWERED if report.parts and answered and open_points(report) else PARTIAL_ANSWER
+    return PARTLY_ANSWERED if report.parts and answered and missing else PARTIAL_ANSWER
 
 
 def constraints_text(constraints: Constraints) -> str:
@@ -249,7 +252,7 @@ def unsure_points(report: Report) -> tuple[OpenPoint, ...]:
 def _unsure(report: Report) -> Iterator[tuple[ReportPart, ReportGap]]:
     gaps = {gap.sub_question: gap for gap in reversed(report.gaps) if gap.reason == NOT_SURELY_ALL}
     for part in report.parts:
-        if part.status is PartStatus.PARTLY and part.text in gaps:
+        if part.status is PartStatus.PARTLY and part.missing in {"", NOT_SURELY_ALL} and part.text in gaps:
             yield part, gaps[part.text]
 
 
@@ -261,7 +264,7 @@ def open_points(report: Report) -> tuple[OpenPoint, ...]:
     """
     unsure = {part.text for part, _ in _unsure(report)}
     # Reversed, so that of several gaps of a part the first one stands.
-    gaps = {gap.sub_question: gap for gap in reversed(report.gaps)}
+    gaps = {gap.sub_question: gap for gap in reversed(report.gaps) if gap.reason != NOT_SURELY_ALL}
     points: list[OpenPoint] = []
     for part in report.parts:
         gap = gaps.get(part.text)

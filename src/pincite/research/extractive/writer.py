@@ -1,7 +1,8 @@
 """Verified claims to a report: up to three quoted sentences, excerpts by part of the question, what is missing."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 from typing import Final
@@ -13,6 +14,7 @@ from pincite.domain.page import BlockKind, Document
 from pincite.domain.page_markdown import CELL_SEPARATOR
 from pincite.domain.plan import Progress, ReadPage, ReportLength, ReportMetadata, SubQuestion, Task
 from pincite.domain.report import Mode, PartStatus, Report, ReportPart
+from pincite.domain.report_words import NOTHING_BESIDE
 from pincite.domain.signs import title_pieces
 from pincite.ports import EventSink
 from pincite.research.assembly import Content, DraftedSection, Line, assemble, reference_numbers
@@ -129,10 +131,10 @@ def content(task: Task, progress: Progress) -> Content:
     printed: set[tuple[str, int]] = set()
     for part in parts:
         items = [i for i in printable if i.claim.sub_question == part.text and not i.unresolved]
-        # What no part before has printed; nothing where its excerpts stand above already, all or all but a sentence.
-        fresh = [item for item in items if not item.claim.group or _place(item) not in printed]
-        if len(fresh) == 1 < len(items):
-            fresh = []
+        fresh = list(_fresh(items, printed))
+        if items and not fresh and status[part.text].status is not PartStatus.NOT_HERE:
+            why = f"{NOTHING_BESIDE} “{part.heading or part.text}”"
+            status[part.text] = replace(status[part.text], status=PartStatus.PARTLY, missing=why)
         printed.update(map(_place, items))
         items = [first[_place(item)] for item in fresh]
         if items:
@@ -245,6 +247,14 @@ def _is_here(item: VerifiedClaim, status: Mapping[str, ReportPart]) -> bool:
 
 def _place(item: VerifiedClaim) -> tuple[str, int]:
     return item.claim.evidence[0].url, item.claim.evidence[0].quote.start
+
+
+def _fresh(items: Sequence[VerifiedClaim], printed: Container[tuple[str, int]]) -> Iterator[VerifiedClaim]:
+    """The claims of passages that no part before has printed; of one whose beginning is printed the rest would hang."""
+    for _, run in groupby(items, key=lambda item: item.claim.group.rpartition(".")[0]):
+        passage = list(run)
+        if not passage[0].claim.group or _place(passage[0]) not in printed:
+            yield from passage
 
 
 def _section(heading: str, items: Sequence[VerifiedClaim], terms: Sequence[str], labels: _Labels) -> DraftedSection:
