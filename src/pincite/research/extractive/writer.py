@@ -92,7 +92,9 @@ class _Labels:
 
     def __init__(self, pages: Sequence[ReadPage]) -> None:
         documents = [page.document for page in pages]
-        headings = Counter(entry.title for document in documents for entry in document.outline)
+        # A copy of a page has all of its headings, which name what they did.
+        once = (page.document for page in pages if page.duplicate_of is None)
+        headings = Counter(entry.title for document in once for entry in document.outline)
         self._versions = version_labels(pages)
         self._documents = {page.url: page.document for page in pages}
         self._names = page_names(documents)

@@ -66,6 +66,13 @@ async def test_a_heading_that_pages_share_names_nothing_and_gives_way_to_the_pag
     assert of(report, SectionKind.CONCLUSION) == [("Owl boxes", last)]
 
 
+async def test_a_copy_of_a_page_takes_no_name_from_its_headings(bench: Any) -> None:
+    copied = {**HANDBOOK, "https://copy.test/": HANDBOOK["https://owls.test/boxes"]}
+    report = await bench(copied).service().run(Task(ASKED))
+    numbers = of(report, SectionKind.KEY_NUMBERS)
+    assert ("Building an owl box", "The entrance of an owl box is 20 cm wide.") in numbers
+
+
 def test_the_heading_above_a_shared_one_says_what_a_sentence_is_about() -> None:
     page = made(
         Block(BlockKind.HEADING, "Boxes", level=1),
