@@ -89,7 +89,8 @@ def excerpts_of(passage: RankedPassage, terms: Sequence[str], rarity: Rarity) ->
     units = [unit for index in range(first, last + 1) for unit in _units(document, index, passage)]
     # What is longer without an end is no sentence, row or line that anybody reads.
     units = [(index, span) for index, span in units if _readable(document, index, span)]
-    if not units:
+    # "See Locks." alone answers nothing: it stands in the place of an answer.
+    if all(_ELSEWHERE.match(document.text[span.start : span.end]) for _, span in units):
         return ()
     told = {span.start: value for span, value in passage.sentences}
     near = [_nearness(document, span, told, terms, rarity) for _, span in units]

@@ -303,6 +303,11 @@ async def test_a_sentence_that_only_says_where_to_look_opens_no_answer(bench: An
     assert [sentence.text for sentence in report.summary.sentences] == ["A barn owl box hangs in a barn."]
 
 
+def test_a_passage_that_only_says_where_to_look_is_not_printed() -> None:
+    page = page_of("Owls", Block(BlockKind.PARAGRAPH, "See the barn owl handbook. For barn owl boxes see the box book."))
+    assert excerpts("Where is said how a barn owl box hangs?", page) == ()
+
+
 async def test_a_word_that_only_begins_like_a_no_may_open_an_answer(bench: Any) -> None:
     page = "# Barn owls\n\nNon-breeding owls roost in the barn of the mill by day."
     report = await bench({"https://owls.test/": page}).service().run(Task("Where do non-breeding owls roost by day?"))
