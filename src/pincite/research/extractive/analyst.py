@@ -203,7 +203,9 @@ def _by_place(shown: Sequence[tuple[Excerpt, ...]]) -> list[tuple[Excerpt, ...]]
 
 
 def _heading_of(excerpt: Excerpt) -> tuple[str, ...]:
-    return (excerpt.passage.source.url, *excerpt.passage.draft.section)
+    """What stands above it, the term of an entry with it: entries don't lead up to each other."""
+    draft = excerpt.passage.draft
+    return (excerpt.passage.source.url, *draft.section, draft.label)
 
 
 def room_for(length: ReportLength, parts: int) -> int:

@@ -182,6 +182,16 @@ async def test_passages_under_one_heading_follow_each_other_as_on_their_page(ben
     assert shown.count("**Barn owls › Food**") == 1
 
 
+async def test_entries_under_one_heading_stand_in_the_order_of_their_likelihood(bench: Any) -> None:
+    filler = " ".join(f"Keeper number {n} of the mill wrote a long letter about larch wood and rain." for n in range(4))
+    page = (
+        f"# Owl feeder\n\n## Options\n\nask :: Mice that owls are fed by day or by night. {filler}\n\n"
+        f"feed :: How many mice the owls are fed by night. {filler}"
+    )
+    report = await bench({"https://owls.test/": page}).service().run(Task("How many mice are owls fed by night?"))
+    assert 0 < report.markdown.index("**Owl feeder › Options › feed**") < report.markdown.index("Options › ask**")
+
+
 def test_the_name_of_the_one_site_is_left_out_above_excerpts() -> None:
     def page(title: str) -> Document:
         heading = Block(BlockKind.HEADING, title.split(" | ")[0], level=1)
@@ -304,7 +314,9 @@ async def test_a_sentence_that_only_says_where_to_look_opens_no_answer(bench: An
 
 
 def test_a_passage_that_only_says_where_to_look_is_not_printed() -> None:
-    page = page_of("Owls", Block(BlockKind.PARAGRAPH, "See the barn owl handbook. For barn owl boxes see the box book."))
+    page = page_of(
+        "Owls", Block(BlockKind.PARAGRAPH, "See the barn owl handbook. For barn owl boxes see the box book.")
+    )
     assert excerpts("Where is said how a barn owl box hangs?", page) == ()
 
 
