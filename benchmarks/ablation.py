@@ -70,7 +70,6 @@ RULES: dict[str, Patches] = {
     "analyst: short answer near its best": ((analyst, "_NEAR_THE_NEAREST", 0.0),),
     "excerpts: pointing elsewhere": ((excerpts, "_ELSEWHERE", NEVER),),
     "excerpts: answering another question": ((excerpts, "_ANSWERING", NEVER),),
-    "excerpts: one entry of several": ((excerpts, "_one_entry", lambda *_: True),),
     "excerpts: one place after the other": ((analyst, "_by_place", list),),
     "excerpts: scraps are no sentences": ((excerpts, "_says_something", lambda text: bool(text.strip())),),
     "closing: conclusions": ((analyst, "conclusions_near", nothing),),

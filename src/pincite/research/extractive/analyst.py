@@ -14,7 +14,7 @@ from pincite.ranking.answerable import is_answered, is_here, is_near, part_likel
 from pincite.ranking.ranker import PassageRanker, RankedPassage, Ranking, Source, dot
 from pincite.research.extractive.closing import conclusions_near, figures_near, limits_near, overview_of
 from pincite.research.extractive.comparisons import of_side
-from pincite.research.extractive.excerpts import Excerpt, claims_of, excerpts_of, stands_alone, with_direct
+from pincite.research.extractive.excerpts import Excerpt, claims_of, excerpts_of, stands_alone
 from pincite.research.extractive.parts import sides_of
 from pincite.research.extractive.versions import version_labels
 from pincite.text.instructions import is_flagged
@@ -180,7 +180,10 @@ class ExtractiveAnalyst:
         # What is said of one side answers no comparison, but what it is does so beside what the other is.
         if _comparison_of(part, progress) is not None:
             told, most = [one for one in told if one[2] is found.chosen[0]][:1], int(found.is_defined)
-        return (*with_direct(tuple(made.values()), _direct(told, most)), *_around(found, part, pages, frozenset(made)))
+        around = _around(found, part, pages, frozenset(made))
+        for place, name in enumerate(_direct(told, most), start=1):
+            made[name] = replace(made[name], direct=place)
+        return (*made.values(), *around)
 
 
 def _distinct(pages: Sequence[ReadPage]) -> list[ReadPage]:

@@ -5,7 +5,6 @@ Everything is a slice of the page. What a procedure answers with is its steps an
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import accumulate, groupby
 from typing import Final
 from unicodedata import category
@@ -181,7 +180,7 @@ def stands_alone(document: Document, unit: Span) -> bool:
         or not (text[0].isupper() or not text[0].isascii() or not text[0].isalpha())
     ):
         return False
-    return not points_back(document, unit)
+    return antecedent_of(document, unit.start, unit.end) is None
 
 
 def marked_words(text: str, terms: Sequence[str]) -> tuple[tuple[int, int], ...]:
@@ -271,16 +270,3 @@ def _table(passage: RankedPassage, rows: Sequence[tuple[Span, float]]) -> tuple[
     floor = rows[best[0]][1] / 2
     kept = sorted(at for at in best if rows[at][1] >= floor)
     return (Excerpt(passage, NoteForm.ROW, tuple(rows[at][0] for at in kept), tuple(rows[at][1] for at in kept)),)
-
-
-def points_back(document: Document, unit: Span) -> bool:
-    """Whether a sentence needs the one before it."""
-    return antecedent_of(document, unit.start, unit.end) is not None
-
-
-def with_direct(claims: Sequence[Claim], direct: Sequence[str]) -> tuple[Claim, ...]:
-    """The claims, those with these ids with their places in the short answer."""
-    places = {name: place for place, name in enumerate(direct, start=1)}
-    return tuple(
-        replace(claim, direct=places[claim.claim_id]) if claim.claim_id in places else claim for claim in claims
-    )
