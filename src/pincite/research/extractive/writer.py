@@ -134,9 +134,11 @@ def content(task: Task, progress: Progress) -> Content:
     for part in parts:
         items = [i for i in printable if i.claim.sub_question == part.text and not i.unresolved]
         fresh = list(_fresh(items, printed))
-        if items and not fresh and status[part.text].status is not PartStatus.NOT_HERE:
+        if len(fresh) == 1 < len(items) and fresh[0].claim.form is not NoteForm.DEFINITION:
+            fresh = []  # one sentence beside all that stands above is no section
+        if items and not fresh and status[part.text].status is PartStatus.PARTLY:  # else what stands above answers it
             why = f"{NOTHING_BESIDE} “{part.heading or part.text}”"
-            status[part.text] = replace(status[part.text], status=PartStatus.PARTLY, missing=why)
+            status[part.text] = replace(status[part.text], missing=why)
         printed.update(map(_place, items))
         items = [first[_place(item)] for item in fresh]
         if items:
