@@ -71,7 +71,7 @@ _OPENS: Final = re.compile(r"(?:.*[-.]|(?:[$>] )?)")
 _DEFINED: Final = re.compile(r"\b(?:def|class|function|func|fn) +([^\W\d]\w*)")
 # What a piece of code names itself, in languages that people quote: it counts where it is used again.
 _NAMED: Final = re.compile(
-    r"^[ \t]*([^\W\d]\w*(?:, *[^\W\d]\w*)*) *:?=(?!=)"  # rows, found = ...
+    r"^[ \t]*([^\W\d]\w*(?:, *[^\W\d]\w*)*) *(?::?=(?!=)|<-)"  # rows, found = ...; rows <- ...
     r"|\b([^\W\d]\w*) *:="
     r"|\b(?:def|function|func|fn) +([^\W\d]\w*) *\(([^()]{0,200})\)"  # and what it takes
     r"|\blambda +([^:()]{0,200}):"
@@ -138,7 +138,8 @@ def _is_example(name: str, rows: Sequence[str]) -> bool:
 
 def _is_set(row: str, start: int, end: int) -> bool:
     behind = row[end:]
-    return behind.startswith(("=", ":=")) or (not row[:start].strip() and behind.lstrip().startswith(("=", ":")))
+    begins = not row[:start].strip()
+    return behind.startswith(("=", ":=")) or (begins and behind.lstrip().startswith(("=", ":", "<-")))
 
 
 def _is_at_work(row: str, start: int, end: int, is_own: bool) -> bool:

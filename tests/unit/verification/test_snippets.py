@@ -27,6 +27,7 @@ def missing(code: str) -> list[str]:
         "cart_limit = 64MB",
         "depot tidy --keep-empty <the depot>",
         "first, last = pool.carts()\nprint(first, last)",
+        "found <- pool.carts()\nprint(found)",  # as R sets names
         "def weigh(cart, pool):\n    print(cart.load, pool)\nwith depot.Pool() as p:\n    weigh(p.carts(), p)",
         "print(lambda one: one.load)",
         "from depot import Pool",

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
+from pincite.domain.citation import cut_on_word
 from pincite.domain.evidence import VerdictStatus, VerifiedClaim
 from pincite.domain.frozen import dataclass
 from pincite.domain.layout import BlockForm, ReportBlock
@@ -27,8 +28,8 @@ MAX_ROWS: Final = 20
 MAX_COLUMNS: Final = 6
 # A count, what a row is about, and something of it.
 _COUNTED_COLUMNS: Final = 3
-# Of a row or a column; longer ones state something.
-_NAME_CHARS: Final = 80
+# Of a row or a column. Situations that a reader looks up have up to 130; cut at 80 they broke off in mid-word.
+_NAME_CHARS: Final = 160
 # A scrap of a line says nothing in the place of a sentence.
 LEAST_WORDS: Final = 5
 CODE: Final = "code"
@@ -243,7 +244,7 @@ def _name(text: str) -> str:
 
     Names like `main.cf` stay: each cell is proven together with the names of its row and column.
     """
-    line = unmarked(text).text.strip(" #*_:|")[:_NAME_CHARS]
+    line = cut_on_word(unmarked(text).text.strip(" #*_:|"), _NAME_CHARS)
     return "" if links_in(line, known=line) or is_flagged(line) else line
 
 

@@ -296,12 +296,10 @@ def _pieces(text: str) -> Iterator[str]:
 
 def _mark(names: str) -> _Mark:
     told = names.replace(",", " ").replace(";", " ").split()
-    return _Mark(
-        _once(line for name in told if name[0].isalpha() for line in _lines(name)),
-        "=" in told,
-        "!" in told,
-        next((name[1:] for name in told if name.startswith("#")), ""),
-    )
+    lines = _once(line for name in told if name[0].isalpha() for line in _lines(name))
+    # What rests on nothing answers nothing: a part that it would stand for is found in what is told.
+    part = next((name[1:] for name in told if name.startswith("#")), "") if lines else ""
+    return _Mark(lines, "=" in told, "!" in told, part)
 
 
 def _lines(name: str) -> Iterator[str]:

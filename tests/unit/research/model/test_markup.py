@@ -65,6 +65,13 @@ def test_marks_say_what_a_sentence_is() -> None:
     )
 
 
+def test_what_rests_on_nothing_answers_no_part() -> None:
+    assert composed_of("Two things decide: {#2} It is so. {a1 #1}").answer == (
+        S("Two things decide:", ()),
+        S("It is so.", ("a1",), part="1"),
+    )
+
+
 def test_entries_hold_several_sentences_and_code_parts_a_list() -> None:
     steps, code, below, more = blocks(
         "1. Look. {a1} It shows all. {a2}\n2. Run: {a3}\n\n   ```sh {a4}\n   go\n   ```\n\n   It goes. {a6}\n\n"
@@ -139,14 +146,9 @@ NAMES = st.lists(st.sampled_from(["a1", "a12", "bc7"]), max_size=3, unique=True)
 
 @st.composite
 def sentences(draw: Any) -> Any:
-    text = f"The {' '.join(draw(WORDS))} stands."
-    return said(
-        text,
-        *draw(NAMES),
-        derived=draw(st.booleans()),
-        conflict=draw(st.booleans()),
-        part=draw(st.sampled_from(["", "2"])),
-    )
+    text, names = f"The {' '.join(draw(WORDS))} stands.", draw(NAMES)
+    part = draw(st.sampled_from(["", "2"])) if names else ""
+    return said(text, *names, derived=draw(st.booleans()), conflict=draw(st.booleans()), part=part)
 
 
 @st.composite

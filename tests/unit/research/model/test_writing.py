@@ -95,6 +95,15 @@ async def test_each_cell_of_a_table_is_proven_with_its_row_and_column() -> None:
     assert "| Lamp [1] | far |" in report.markdown
 
 
+async def test_a_situation_that_names_a_row_is_not_cut() -> None:
+    name = "The lamp of the lighthouse, in clear weather, where nothing else on the coast or on the sea is lit at night"
+    rows = {name: [one("far", of=LAMP)], " ".join([name, name]): [one("far away", of=LAMP)]}
+    labels = {f"{name}: State: far": S}
+    report, _ = await run(report_on(table(("Situation", "State"), rows)), labels)
+    [block] = report.sections[0].blocks
+    assert block.rows == (name,)
+
+
 @pytest.mark.parametrize("over", ["", "#"])
 async def test_a_column_that_counts_the_rows_is_left_out(over: str) -> None:
     rows = {
