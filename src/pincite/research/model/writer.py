@@ -381,7 +381,8 @@ class ModelWriter:
                 continue  # nobody asked for it: that it is missing is a gap, and takes nothing from the answer
             elif mine:
                 what = plain_line(missing.what) if missing is not None else ""
-                found.append(ReportPart(part.text, PartStatus.PARTLY, what or "no statement answers it directly"))
+                unsaid = f"a statement that answers “{part.text}” directly"
+                found.append(ReportPart(part.text, PartStatus.PARTLY, what or unsaid))
             else:
                 found.append(ReportPart(part.text, PartStatus.NOT_HERE))
         return tuple(found)
