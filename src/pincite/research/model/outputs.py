@@ -1,4 +1,7 @@
-"""The shapes in which models answer. Ids in them were offered by code; an id that was not is dropped."""
+"""The shapes in which models answer, and that of a report, which `markup` reads out of their Markdown.
+
+Ids in them were offered by code; an id that was not is dropped.
+"""
 
 from pincite.domain.frozen import dataclass
 
