@@ -8,7 +8,7 @@ from typing import Final
 VERSIONS: Final = {
     "planner": "4",
     "choose": "6",
-    "compose": "20",
+    "compose": "19",
     "rewrite": "7",
     "summary": "1",
     "leads": "1",
