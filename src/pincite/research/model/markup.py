@@ -26,22 +26,27 @@ from pincite.research.model.outputs import (
     ComposedSentence,
     MissingPart,
 )
+from pincite.research.model.sentences import MAX_CLAIMS
 from pincite.text.sentences import sentences
 
 MISSING: Final = "Missing"
 """The heading under which a table says what the pages do not answer."""
 _ANSWER: Final = "answer"
-# As many as a cell may name.
-_MOST_LINES: Final = 16
 _LINE: Final = r"[a-z]{1,3}\d{1,5}"
-# What looks like a line is none that was shown, perhaps: then its sentence is refused, and not another one's.
-_NAMES: Final = r"(?:[a-zA-Z]{1,8}[_-]?\d{1,6}(?:[-–][a-z]{0,3}\d{1,5})?|\#[\w.]{1,12}|[=!])"
-# Square brackets hold lines only: some models can't but cite so.
-_MARK: Final = re.compile(rf"\s*(?:\{{\s*(?P<names>(?:{_NAMES}[\s,;]*)*)\}}|\[(?P<lines>{_LINE}(?:[\s,;]+{_LINE})*)\])")
-_CODE_MARK: Final = re.compile(rf"\{{\s*(?P<names>(?:{_NAMES}[\s,]*)*)(?:;\s*examples?:(?P<examples>[^{{}}]*))?\}}")
+# What looks like a line is none that was shown, perhaps: then its sentence is refused, and not another one's. Between
+# two names something must stand, or a mark that never closes is tried in exponentially many ways.
+_NAMES: Final = (
+    r"(?P<names>(?:[=!]\s*|(?:[a-zA-Z]{1,8}[_-]?\d{1,6}(?:[-–][a-z]{0,3}\d{1,5})?|\#[\w.]{1,12})(?:[\s,]+|(?=[;}])))*)"
+)
+# Nothing within a span of code is a mark. Square brackets hold lines only: some models can't but cite so.
+_TOKEN: Final = re.compile(
+    r"(?P<code>(?P<ticks>`+)(?!`).{1,200}?(?<!`)(?P=ticks)(?!`))"
+    rf"|\s*(?:\{{\s*{_NAMES}\}}|\[(?P<lines>{_LINE}(?:[\s,;]+{_LINE})*)\])"
+    r"|(?P<standing>(?<!\S)@\d{1,4}(?=[.,;:]?(?:\s|\Z)))[.,;:]?",
+    re.DOTALL,
+)
+_CODE_MARK: Final = re.compile(rf"\{{\s*{_NAMES}(?:;\s*examples?:(?P<examples>[^{{}}]*))?\}}")
 _FENCE: Final = re.compile(r"^([ \t]*`{3,}[^\n`]*)(\{[^\n]*\}[ \t]*)$", re.MULTILINE)
-_STANDING: Final = re.compile(r"(?<!\S)@\d{1,4}(?=[.,;:]?(?:\s|\Z))")
-_SPAN: Final = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 _RANGE: Final = re.compile(r"([a-z]{1,3})(\d{1,5})[-–]([a-z]{0,3})(\d{1,5})")
 # What closes a sentence whose mark stands before it ("so {a1}.").
 _CLOSING: Final = re.compile(r"[.!?:…]+(?=\s|\Z)")
@@ -83,7 +88,7 @@ def _parsed(text: str) -> Sequence[SyntaxTreeNode]:
     plain = _FENCE.sub(lambda fence: fence[1] + fence[2].replace("`", ""), text)
     nodes = SyntaxTreeNode(_reader().parse(plain)).children
     if len(nodes) == 1 and nodes[0].type == "fence" and nodes[0].info in ("markdown", "md"):
-        return _parsed(nodes[0].content)
+        return SyntaxTreeNode(_reader().parse(nodes[0].content)).children
     return nodes
 
 
@@ -101,7 +106,12 @@ def _sections(nodes: Sequence[SyntaxTreeNode]) -> Iterator[tuple[str, list[Synta
             continue
         yield heading, inside
         is_title = number == 0 and node.tag == "h1"
-        heading, inside = "" if is_title else _MARK.sub("", _inline(node)).strip(" #*_:"), []
+        heading, inside = (
+            ""
+            if is_title
+            else "".join(text for kind, text in _scanned(_inline(node)) if kind == "text").strip(" #*_:"),
+            [],
+        )
     yield heading, inside
 
 
@@ -183,14 +193,18 @@ def _table(node: SyntaxTreeNode) -> ComposedBlock:
             ComposedRow(
                 named.text,
                 tuple(
-                    replace(cell, lines=_once((*(cell.lines or of_row), *named.lines))[:_MOST_LINES])
-                    if cell.text and not _STANDING.fullmatch(cell.text)
+                    replace(cell, lines=_once((*(cell.lines or of_row), *named.lines))[:MAX_CLAIMS])
+                    if cell.text and not _is_standing(cell)
                     else cell
                     for cell in cells
                 ),
             )
         )
     return ComposedBlock("table", (), tuple(_cell(text).text for text in header), tuple(made))
+
+
+def _is_standing(cell: ComposedSentence) -> bool:
+    return not cell.lines and [kind for kind, _ in _scanned(cell.text)] == ["standing"]
 
 
 def _cell(text: str) -> ComposedSentence:
@@ -259,25 +273,15 @@ def _goes_on(piece: str) -> bool:
 
 
 def _scanned(text: str) -> Iterator[tuple[str, str]]:
-    """The text, its marks and the names of what stands, in order; nothing within spans of code is a mark."""
-    spans = [found.span() for found in _SPAN.finditer(text)]
-    found = sorted(
-        (
-            (match.start(), match.end(), kind, match)
-            for kind, pattern in (("mark", _MARK), ("standing", _STANDING))
-            for match in pattern.finditer(text)
-            if not any(start < match.end() and match.start() < end for start, end in spans)
-        ),
-        key=lambda one: one[:2],
-    )
+    """The text, its marks and the names of what stands, in order."""
     at = 0
-    for start, end, kind, match in found:
-        if start > at:
-            yield "text", text[at:start]
-        yield kind, (match["names"] or match["lines"] or "") if kind == "mark" else match[0]
-        at = end
-        if kind == "standing" and text[at : at + 1] in tuple(".,;:"):
-            at += 1
+    for found in _TOKEN.finditer(text):
+        if found["code"]:
+            continue
+        if found.start() > at:
+            yield "text", text[at : found.start()]
+        yield ("standing", found["standing"]) if found["standing"] else ("mark", found["names"] or found["lines"] or "")
+        at = found.end()
     if at < len(text):
         yield "text", text[at:]
 
@@ -295,7 +299,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _mark(names: str) -> _Mark:
-    told = names.replace(",", " ").replace(";", " ").split()
+    told = re.sub(r"([=!])|[,;]", r" \1 ", names).split()
     lines = _once(line for name in told if name[0].isalpha() for line in _lines(name))
     # What rests on nothing answers nothing: a part that it would stand for is found in what is told.
     part = next((name[1:] for name in told if name.startswith("#")), "") if lines else ""
@@ -308,7 +312,7 @@ def _lines(name: str) -> Iterator[str]:
     if run is None or run[3] not in ("", run[1]):
         yield from re.split("[-–]", name)
         return
-    for number in range(int(run[2]), min(int(run[4]), int(run[2]) + _MOST_LINES) + 1):
+    for number in range(int(run[2]), min(int(run[4]), int(run[2]) + MAX_CLAIMS) + 1):
         yield f"{run[1]}{number}"
 
 

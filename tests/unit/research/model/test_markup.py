@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cpu_time import cpu_at_most
 
 from pincite.domain.codec import to_json
 from pincite.research.model.markup import composed_of
@@ -32,6 +33,7 @@ def blocks(text: str) -> tuple[ComposedBlock, ...]:
         ("It is so. {a1} And so. {b2, b3}", [("It is so.", ("a1",)), ("And so.", ("b2", "b3"))]),
         ("It is so {a1}. And so {b2}!", [("It is so.", ("a1",)), ("And so!", ("b2",))]),
         ("It is {a1}, or not. {b2}", [("It is, or not.", ("a1", "b2"))]),
+        ("So it is. {=a1, b2} Yes. {c1}", [("So it is.", ("a1", "b2")), ("Yes.", ("c1",))]),
         ("It is so. {a1}{b2} Yes. {c1}", [("It is so.", ("a1", "b2")), ("Yes.", ("c1",))]),
         ("Both hold. That too. {a1}", [("Both hold.", ("a1",)), ("That too.", ("a1",))]),
         ("**Lamps.** They burn. {a1}", [("**Lamps.** They burn.", ("a1",))]),
@@ -138,6 +140,12 @@ def test_what_stands_above_the_first_heading_and_is_no_sentence_is_a_section() -
         ("Lamps", ["paragraph"]),
         ("Oil", ["paragraph"]),
     ]
+
+
+@pytest.mark.parametrize("piece", ["#a1a1a1", "a1a1", "{a1 ", "`a``b", "@1 ", "[a1, ", "> "])
+def test_marks_that_never_close_are_read_in_time(piece: str) -> None:
+    with cpu_at_most(2):
+        composed_of("{" + piece * (20_000 // len(piece)))
 
 
 WORDS = st.lists(st.sampled_from(["lamp", "tower", "burns", "high", "`go {x}`", "{x}", "41"]), min_size=1, max_size=5)
